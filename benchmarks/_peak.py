@@ -7,7 +7,7 @@ import numba
 import numpy as np
 from numba import njit, prange
 
-from physupport._exp import exp2_minus
+from physupport._compiled import exp2_minus
 
 # One block of arguments, weights and sums stays in the first-level cache.
 _LENGTH = 256

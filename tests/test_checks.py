@@ -9,25 +9,29 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
 from physupport import MisuseError
-from physupport._arrays import check_indices, check_order, check_whole, read_only, read_only_view
 from physupport._checks import (
     Interval,
     as_float64,
     check_array,
     check_columns,
     check_count,
+    check_indices,
     check_instance,
     check_nonnegative,
     check_number,
     check_open,
+    check_order,
     check_positive,
     check_support,
     check_support_size,
     check_symmetric,
     check_unit_columns,
+    check_whole,
+    read_only,
+    read_only_view,
 )
 from physupport._errors import MissingError, NotFiniteError, misuse_named, shortened, shown, visible
-from physupport._membership import Condition, Membership
+from physupport.local.shell import Condition, Membership
 
 LONG = 10**5000
 

@@ -13,13 +13,17 @@ from typing_extensions import TypedDict
 from physupport import MisuseError
 from physupport._codec import (
     MOST_LISTED,
+    Hash,
+    Real,
     array_json,
     bound,
     bound_json,
     bounds,
     bounds_json,
+    check_form,
     described,
     dumped,
+    in_words,
     loaded,
     real,
     told,
@@ -33,7 +37,6 @@ from physupport._hashes import (
     pieces_hash,
     rows_hash,
 )
-from physupport._stored import Hash, Real, check_form, in_words
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(

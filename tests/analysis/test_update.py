@@ -12,7 +12,7 @@ from physupport import MisuseError, PhysicalSupport
 from physupport.analysis import StreamPlan
 from physupport.banks import Library, library_bank, product_grid
 from physupport.judges import Evidence, RunningEvidence, Verdict
-from physupport.judges._scored import Bounds
+from physupport.judges._evidence import Bounds
 from physupport.judges.simulation import BySimulation
 from physupport.laws import Mean, ProfiledMean
 

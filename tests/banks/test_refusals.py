@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from tests.local.theory.distances import atom_chords, coherence_gaps, marked_distance
 
 from physupport import MisuseError
-from physupport._stored import Refusal
+from physupport._codec import Refusal
 from physupport.banks import (
     JOINT,
     Bank,

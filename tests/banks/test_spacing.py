@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport.banks import RegionPlaces, Subsets, table_regions
-from physupport.project._question import _SUSPICIOUS, _alike
+from physupport.project._assemble import _SUSPICIOUS, _alike
 from physupport.questions import RegionalMap, RegionRule
 
 

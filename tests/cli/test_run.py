@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from physupport import MisuseError
 from physupport.analysis import analyse
 from physupport.cli import app
-from physupport.cli._progress import Status
+from physupport.cli._text import Status
 from physupport.io import split_rows
 from physupport.project import FILES
 from physupport.report.page import page_html
@@ -265,7 +265,7 @@ def test_redirected_output_has_a_line_now_and_then(quick, monkeypatch):
         sleep(0.05)
         return analyse(*arguments, **options)
 
-    monkeypatch.setattr("physupport.cli._progress._SECONDS_BETWEEN_LINES", 0.005)
+    monkeypatch.setattr("physupport.cli._text._SECONDS_BETWEEN_LINES", 0.005)
     monkeypatch.setattr("physupport.project._run.analyse", slow)
     answer = program("run", quick)
     assert "Looking at proposal rows\n" in answer.stderr
@@ -274,7 +274,7 @@ def test_redirected_output_has_a_line_now_and_then(quick, monkeypatch):
 
 def test_the_time_left_follows_from_the_queries_so_far(monkeypatch):
     clock = iter([100.0, 100.01, 110.0])
-    monkeypatch.setattr("physupport.cli._progress.monotonic", lambda: next(clock))
+    monkeypatch.setattr("physupport.cli._text.monotonic", lambda: next(clock))
     seen, status = [], Status(changed=lambda status: seen.append(status.line()))
     status.stage("Reading files")
     for used in (1, 2, 100):

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from physupport import MisuseError
 from physupport.judges import Bounds
-from physupport.judges._scored import (
+from physupport.judges._evidence import (
     ScoredKeys,
     ball_bounds,
     log_mean,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from physupport import MisuseError
-from physupport._stored import Refusal
+from physupport._codec import Refusal
 from physupport.banks import Library, cover_boxes, library_bank, product_grid
 from physupport.laws import (
     BernoulliGaussian,

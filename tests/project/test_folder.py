@@ -11,7 +11,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.project import FILES, load_project, run_project
-from physupport.project._folder import reserved
+from physupport.project._run import reserved
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(full, monkeypatch):
             np.save(responses, 2.0 * np.array(held.values))
         return held
 
-    monkeypatch.setattr("physupport.project._inputs.read_file", meddled)
+    monkeypatch.setattr("physupport.project._tables.read_file", meddled)
     with pytest.raises(MisuseError, match=r"elements\.responses.*stay as it is while it is read.*responses\.npy"):
         run_project(load_project(full))
 

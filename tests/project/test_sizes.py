@@ -99,7 +99,7 @@ def test_what_is_allowed_is_counted_as_the_bank_counts_it(write):
         assembled = assemble(load_project(write(*changes, more=more)))
         with pytest.MonkeyPatch.context() as patch:
             for limit, is_allowed in ((assembled.bank.size, True), (assembled.bank.size - 1, False)):
-                patch.setattr("physupport.project._size.MOST_EXPLANATIONS", limit)
+                patch.setattr("physupport.project._supports.MOST_EXPLANATIONS", limit)
                 if is_allowed:
                     assemble(assembled.project)
                 else:

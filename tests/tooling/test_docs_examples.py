@@ -71,7 +71,7 @@ def write_file(text):
 )
 def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("physupport.cli._progress._SECONDS_BETWEEN_LINES", 3600.0)  # a busy machine prints progress
+    monkeypatch.setattr("physupport.cli._text._SECONDS_BETWEEN_LINES", 3600.0)  # a busy machine prints progress
     names, printed, n_run = {}, None, 0
     for language, text in FENCE.findall((DOCS / page).read_text()):
         n_run += language != "text"

@@ -7,8 +7,7 @@ from typing import Protocol, TypeAlias, cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import check_order, read_only
-from .._checks import check_array, check_count
+from .._checks import check_array, check_count, check_order, read_only
 from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray

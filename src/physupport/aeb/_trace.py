@@ -8,8 +8,7 @@ from typing import Literal, NoReturn, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import read_only_view
-from .._checks import check_count
+from .._checks import check_count, read_only_view
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..judges import Verdict, Verdicts

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import read_only
-from .._checks import check_count, check_open
+from .._checks import check_count, check_open, read_only
 from .._errors import MisuseError, NotFiniteError
 from .._hashes import canonical, rows_hash
 from .._typing import Array, IntArray

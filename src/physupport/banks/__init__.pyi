@@ -13,18 +13,16 @@ from ._builders import (
     region_supports as region_supports,
 )
 from ._covers import Cells as Cells, Cover as Cover, CoverForm as CoverForm, cover_boxes as cover_boxes
-from ._distances import (
-    bottleneck_assignment as bottleneck_assignment,
-    hausdorff_distance as hausdorff_distance,
-    physical_diameter as physical_diameter,
-    projective_distances as projective_distances,
-)
 from ._learnt import (
     LearnedStates as LearnedStates,
     Learner as Learner,
     NearestRegions as NearestRegions,
     bootstrap_states as bootstrap_states,
+    bottleneck_assignment as bottleneck_assignment,
+    hausdorff_distance as hausdorff_distance,
     nearest_regions as nearest_regions,
+    physical_diameter as physical_diameter,
+    projective_distances as projective_distances,
     sparse_learner as sparse_learner,
 )
 from ._library import JOINT as JOINT, Library as Library, library_states as library_states

@@ -6,8 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import check_indices, read_only
-from .._checks import check_array
+from .._checks import check_array, check_indices, read_only
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import array_digest, content_hash

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from typing_extensions import TypedDict
 
 from .._checks import check_array, check_count, check_positive
-from .._codec import array_json, real
+from .._codec import Real, Refusal, array_json, check_form, real
 from .._errors import MisuseError
-from .._stored import Real, Refusal, check_form
 from .._typing import Array, IntArray
 from ..responses import (
     Bounds,

@@ -7,8 +7,15 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only
-from .._checks import check_array, check_count, check_distinct, check_texts, check_unit_columns, check_unit_norms
+from .._checks import (
+    check_array,
+    check_count,
+    check_distinct,
+    check_texts,
+    check_unit_columns,
+    check_unit_norms,
+    read_only,
+)
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..io import Axis, ReaderOutput, as_reader_output, check_apart, in_order, is_numbering, matches, order_of

@@ -7,8 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only_view
-from .._checks import check_array
+from .._checks import check_array, read_only_view
 from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import check_indices, read_only
-from .._checks import check_array, check_count, check_distinct, check_texts, check_unit_norms
+from .._checks import check_array, check_count, check_distinct, check_indices, check_texts, check_unit_norms, read_only
 from .._codec import array_json
 from .._errors import MisuseError
 from .._typing import Array, IntArray

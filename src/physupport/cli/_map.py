@@ -14,9 +14,18 @@ from .. import maps, project as projects
 from .._errors import MisuseError, misuse_named, visible
 from . import _later
 from ._app import PROJECT_FILE, ProjectArgument, Quiet, Threads, Trust, use_threads
-from ._progress import Status, ended_with, run_progress
 from ._project import run_and_tell, show_finished
-from ._text import SIGNAL, load_counted, load_project_at, rows_at, show_lines, signal_rows
+from ._text import (
+    SIGNAL,
+    Status,
+    ended_with,
+    load_counted,
+    load_project_at,
+    rows_at,
+    run_progress,
+    show_lines,
+    signal_rows,
+)
 
 if TYPE_CHECKING:
     from ..maps import SignalMap, Signals

@@ -13,8 +13,7 @@ import typer
 from .. import project as projects
 from .._errors import MisuseError, visible
 from ._app import PROJECT_FILE, ProjectArgument, Quiet, Threads, Trust, exit_code, use_threads
-from ._progress import run_progress, stopped_by_signal
-from ._text import load_counted, load_project_at, show_lines, show_report
+from ._text import load_counted, load_project_at, run_progress, show_lines, show_report, stopped_by_signal
 
 if TYPE_CHECKING:
     from ..project import Finished, Project

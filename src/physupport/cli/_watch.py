@@ -20,8 +20,7 @@ from .._errors import MisuseError, visible
 from ..analysis import diagnose
 from . import _later
 from ._app import PROJECT_FILE, ProjectOption, Trust
-from ._progress import interruptible
-from ._text import few, load_counted, show_lines, show_report
+from ._text import few, interruptible, load_counted, show_lines, show_report
 
 if TYPE_CHECKING:
     from .._typing import Array

@@ -1,6 +1,5 @@
 """Tables of data and how to read them: arrays, labelled arrays, and the files that laboratories keep them in."""
 
-from ._labelled import as_reader_output as as_reader_output, as_table as as_table
 from ._names import (
     Axis as Axis,
     check_apart as check_apart,
@@ -49,6 +48,8 @@ from ._table import (
     ReaderOutput as ReaderOutput,
     Source as Source,
     Table as Table,
+    as_reader_output as as_reader_output,
+    as_table as as_table,
     in_order as in_order,
 )
 from ._text import (

@@ -30,8 +30,7 @@ from ._binary import (
     scale_values,
 )
 from ._frames import envi_files, open_image, read_envi, read_spe, read_wav
-from ._labelled import kind_of
-from ._table import ReaderOutput, Table, channel_axis, check_numbers, chosen_member, table_of
+from ._table import ReaderOutput, Table, channel_axis, check_numbers, chosen_member, kind_of, table_of
 from ._text import read_csv, read_emsa, read_mca
 
 # Name for messages, file, member of a container -> what it holds.

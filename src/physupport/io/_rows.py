@@ -16,8 +16,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import check_order
-from .._checks import as_float64, check_count, check_open
+from .._checks import as_float64, check_count, check_open, check_order
 from .._errors import MisuseError, NotFiniteError
 from .._hashes import add_rows, rows_hasher
 from .._typing import Array, IntArray

@@ -6,6 +6,7 @@ from ._decide import (
     verdicts as verdicts,
 )
 from ._evidence import (
+    Bounds as Bounds,
     Evidence as Evidence,
     Factor as Factor,
     bank_evidence as bank_evidence,
@@ -21,7 +22,6 @@ from ._judge import (
     Verdicts as Verdicts,
 )
 from ._running import RunningEvidence as RunningEvidence, contradiction as contradiction
-from ._scored import Bounds as Bounds
 from ._specs import (
     JUDGES as JUDGES,
     MOST_SPLITS as MOST_SPLITS,

@@ -16,17 +16,15 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from flint import arb, ctx
 
-from .._arrays import check_indices
-from .._checks import check_count, check_number, check_open
+from .._checks import check_count, check_indices, check_number, check_open
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
 from ..laws import Design, Law, LinearStream, agreement
 from ._decide import compared, decided, verdicts
-from ._evidence import Evidence, Factor, final_bounds
+from ._evidence import Bounds, Evidence, Factor, final_bounds, log_mean, sum_down, sum_up
 from ._judge import Judge, Verdict, Verdicts, block_around
-from ._scored import Bounds, log_mean, sum_down, sum_up
 from ._specs import FIXED, MOST_SPLITS, JudgeSpec, Sealed, register
 from .rotation._table import Draws
 

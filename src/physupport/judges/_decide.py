@@ -7,16 +7,15 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
-from .._arrays import check_indices
-from .._checks import check_count, check_open
+from .._checks import check_count, check_indices, check_open
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..laws import Scores, Stream
-from ._evidence import BLOCK, Evidence
-from ._judge import Codes, Verdict, Verdicts
-from ._scored import (
+from ._evidence import (
+    BLOCK,
     FLOAT_BITS,
     Bounds,
+    Evidence,
     ball_bounds,
     score_bounds,
     sum_down,
@@ -24,6 +23,7 @@ from ._scored import (
     threshold_ball,
     threshold_bounds,
 )
+from ._judge import Codes, Verdict, Verdicts
 
 FIRST_BITS = 64
 MOST_BITS = 1024

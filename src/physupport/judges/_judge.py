@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import check_indices, read_only
-from .._checks import check_array, check_count
+from .._checks import check_array, check_count, check_indices, read_only
 from .._codec import bound_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray

@@ -20,8 +20,8 @@ from ..banks import Bank
 from ..io import ArrayRows
 from ..laws import Law
 from ._by_evidence import ByEvidence
+from ._evidence import Bounds
 from ._judge import TableJudge, Verdict, Verdicts
-from ._scored import Bounds
 from ._specs import JudgeSpec, Sealed
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 import numpy as np
 
+from .._codec import read_back
 from .._errors import MisuseError
 from .._hashes import draws_seed, rows_hash
-from .._stored import read_back
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import RowSource

@@ -19,8 +19,7 @@ from ._design import (
     option_channels as option_channels,
     whitening as whitening,
 )
-from ._known_codes import KnownCodes as KnownCodes
-from ._latent import Latent as Latent
+from ._latent import KnownCodes as KnownCodes, Latent as Latent
 from ._latent_objective import (
     LatentObjective as LatentObjective,
     latent_box as latent_box,
@@ -44,7 +43,7 @@ from ._law import (
     register as register,
 )
 from ._linear import Linear as Linear
-from ._mean import Mean as Mean
+from ._mean import Mean as Mean, ProfiledMean as ProfiledMean
 from ._mixtures import (
     GaussianMixture as GaussianMixture,
     Tangent as Tangent,
@@ -65,7 +64,6 @@ from ._opponents import (
     latent_point as latent_point,
 )
 from ._poisson import Poisson as Poisson
-from ._profiled import ProfiledMean as ProfiledMean
 from ._stream import Scores as Scores, Stream as Stream, check_checkpoints as check_checkpoints
 from .streams import (
     LinearStream as LinearStream,

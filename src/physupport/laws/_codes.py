@@ -8,10 +8,9 @@ from typing import ClassVar, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only
-from .._checks import check_array, check_count, check_instance, check_open, check_positive
+from .._checks import check_array, check_count, check_instance, check_open, check_positive, read_only
+from .._codec import Refusal
 from .._errors import MisuseError
-from .._stored import Refusal
 from .._typing import Array, BoolArray
 
 # Float64 sums of probabilities are off by a few 1e-16; a list typed with rounded digits is off by far more than this.

@@ -12,9 +12,8 @@ from scipy.special import expit, logit
 from scipy.stats import qmc
 
 from .._checks import Interval, check_array, check_count
-from .._compiled import cached_njit
+from .._compiled import LOG2_E, cached_njit, exp2_minus
 from .._errors import MisuseError
-from .._exp import LOG2_E, exp2_minus
 from .._typing import Array, IntArray
 from ._codes import support_masks
 from ._opponents import Point, latent_point

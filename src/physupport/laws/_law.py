@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._codec import Refusal, read_back
 from .._errors import MisuseError
-from .._stored import Refusal, read_back
 from .._typing import Array, IntArray
 from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource

@@ -8,11 +8,9 @@ from typing import Any, ClassVar, Self, cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only
-from .._checks import check_array, check_count, check_open, check_positive
-from .._codec import array_json, bound, bound_json, real
+from .._checks import check_array, check_count, check_open, check_positive, read_only
+from .._codec import Refusal, array_json, bound, bound_json, real
 from .._errors import MisuseError
-from .._stored import Refusal
 from .._typing import Array, Field
 from ..banks import Bank
 from ..io import RowSource, as_complex, as_pairs, mean_row

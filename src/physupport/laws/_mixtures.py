@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_positive, check_symmetric
-from .._compiled import cached_njit
+from .._compiled import LOG2_E, cached_njit, exp2_minus
 from .._errors import MisuseError
-from .._exp import LOG2_E, exp2_minus
 from .._typing import Array, BoolArray, IntArray
 from ._codes import PROBABILITY_TOLERANCE, CodeLaw, support_masks
 

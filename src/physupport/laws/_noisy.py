@@ -8,10 +8,9 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only
-from .._checks import check_array
+from .._checks import check_array, read_only
+from .._codec import Refusal
 from .._errors import MisuseError
-from .._stored import Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource

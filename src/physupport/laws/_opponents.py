@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from .._arrays import read_only
-from .._codec import array_json, real
+from .._checks import read_only
+from .._codec import Real, Refusal, array_json, check_form, real
 from .._errors import MisuseError
-from .._stored import Real, Refusal, check_form
 from .._typing import Array, Field, IntArray
 from ..io import RowSource, as_complex, as_pairs
 from . import streams

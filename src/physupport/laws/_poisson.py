@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only
-from .._checks import check_array
+from .._checks import check_array, read_only
 from .._codec import array_json, real
 from .._errors import MisuseError
 from .._typing import Array

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import check_whole
-from .._checks import check_count
+from .._checks import check_count, check_whole
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..io import RowSource

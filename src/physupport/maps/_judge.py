@@ -1,13 +1,24 @@
-"""The judge of the signals of a map: the contract, its verdicts on a block of signals, and what judges share."""
+"""The judge of the signals of a map: the contract, its verdicts on a block of signals, and what judges share.
 
-from collections.abc import Callable
+`Alone` judges signals one by one, as a report would, whoever judges the deployment rows of a protocol.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias, final
+from functools import cached_property, partial
+from typing import Protocol, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._codec import described
+from .._errors import MisuseError
 from .._typing import Array, BoolArray, Field, IntArray
+from ..analysis import AnalysisProtocol, ProposedStream
+from ..banks import Bank
+from ..io import ArrayRows, as_complex, as_pairs
+from ..judges import Judge, Verdict, Verdicts
+from ..laws import Law
 from ._kernels import products
 
 _LARGEST = 1e80  # squares stay far from overflow
@@ -99,3 +110,146 @@ def in_order(rows: Array, matrix: Array) -> Array:
     out = np.empty((len(rows), matrix.shape[1]))
     products(np.ascontiguousarray(rows), np.ascontiguousarray(matrix), out)
     return out
+
+
+_SLACK = 1e-9  # of logs of evidence, far more than their rounding
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: the law is completed when first asked for
+class ProtocolSignals(SignalJudge):
+    """Every signal takes the place of the deployment rows of a protocol, whoever judges these.
+
+    calibration: proposed and scored once, for all signals; None of a protocol without these.
+    """
+
+    protocol: AnalysisProtocol
+    calibration: ProposedStream | None = None
+
+    def __post_init__(self) -> None:
+        wanted = {"deployment"} if self.calibration is None else {"calibration", "deployment"}
+        if self.protocol.bank is None or {*self.protocol.streams} != wanted:
+            raise MisuseError("protocol", f"have a bank and the streams {sorted(wanted)}", [*self.protocol.streams])
+
+    @property
+    def bank(self) -> Bank:
+        """The bank of the protocol."""
+        assert self.protocol.bank is not None
+        return self.protocol.bank
+
+    @cached_property
+    def law(self) -> Law:
+        """The law of the deployment rows, completed."""
+        return self.protocol.streams["deployment"].law.completed(self.bank)
+
+    @property
+    def are_e_values(self) -> bool:
+        """True if the judge of the protocol gives e-values."""
+        return self.protocol.judge.are_e_values
+
+    @property
+    def n_explanations(self) -> int:
+        """Number of explanations in the bank."""
+        return self.bank.size
+
+    @property
+    def is_complex(self) -> bool:
+        """True if the law is one of complex rows."""
+        return self.law.is_complex
+
+    @property
+    def channels(self) -> int:
+        """Numbers of a row as it is measured."""
+        return self.law.width(self.bank) // (2 if self.is_complex else 1)
+
+    def encode(self) -> dict[str, object]:
+        """Return what a report records of its protocol, the question apart; calibration rows by their hash."""
+        protocol = self.protocol
+        part = self.calibration
+        return {
+            **described("judge", protocol.judge.encode()),
+            "bank": self.bank.digest,
+            "law": self.law.encode(),
+            "seed": protocol.seed,
+            "proposal": protocol.streams["deployment"].fraction,
+            "calibration": None if part is None else {**part.describe(), "held_out": part.held_out.digest()},
+        }
+
+    def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:  # noqa: ARG002
+        """Refuses so many rows a signal as the judge cannot judge."""
+        self.protocol.judge.check_rows(self.law, repeats)
+        return partial(self._judge, levels)
+
+    def _judge(self, levels: Array, rows: Field) -> BlockVerdicts:
+        """Return the verdicts of reports on signals (S, T, q), at each of the levels."""
+        n = len(rows)
+        amplitude, noise, misfit = np.full((3, n), np.nan)
+        found = BlockVerdicts(
+            codes=np.zeros((n, self.n_explanations), dtype=np.uint8),
+            best=np.full(n, -1),
+            is_best_rejected=np.zeros(n, dtype=np.bool_),
+            amplitude=amplitude,
+            noise=noise,
+            outsider=np.full(n, -1),
+            is_data=are_data(rows),
+            misfit=misfit,
+            is_complete=np.ones(n, dtype=np.bool_),
+        )
+        for s in np.flatnonzero(found.is_data).tolist():
+            self._ask(rows[s], levels, found, s)
+        return found
+
+    def _ask(self, rows: Field, levels: Array, found: BlockVerdicts, s: int) -> None:
+        """Fill in the verdicts on one signal (T, q)."""
+        judge, verdicts = self._opened(rows, self.protocol)
+        rejected = [verdicts.codes == Verdict.REJECTED]
+        if self.are_e_values:  # the margin is the log of the evidence times the level
+            rejected += [verdicts.lower > np.log(levels[0] / level) + _SLACK for level in levels[1:].tolist()]
+        else:
+            rejected += self._reopened(rows, levels[1:])
+        # What is kept at a level is kept at smaller ones.
+        found.codes[s] = np.logical_and.accumulate(np.stack(rejected), axis=0).sum(axis=0)
+        facts = judge.facts(np.flatnonzero(~rejected[0])) or {}
+        found.best[s] = int(str(facts.get("best", verdicts.upper.argmin())))
+        found.is_best_rejected[s] = bool(facts.get("is_withheld"))
+        found.amplitude[s], found.noise[s] = self._sizes(rows, int(found.best[s]))
+        findings = cast("Sequence[Mapping[str, float]]", facts.get("findings", ()))
+        if findings:  # the gate rejects where one of its parts does
+            found.misfit[s] = min(1.0, len(findings) * min(finding["p"] for finding in findings))
+        assert found.is_complete is not None
+        found.is_complete[s] = bool(facts.get("is_complete", True))
+
+    def _reopened(self, rows: Field, levels: Array) -> list[BoolArray]:
+        """At each level, until one is too small for the judge to reject anything."""
+        rejected = []
+        for level in levels.tolist():
+            try:
+                rejected.append(self._opened(rows, replace(self.protocol, level=level))[1].codes == Verdict.REJECTED)
+            except MisuseError:
+                break
+        return rejected
+
+    def _opened(self, rows: Field, protocol: AnalysisProtocol) -> tuple[Judge, Verdicts]:
+        given = {"deployment": as_pairs(rows) if self.law.is_complex else rows}
+        seal = protocol.read(**({} if self.calibration is None else {"calibration": self.calibration}), **given)
+        return seal.judge, seal.verdicts()
+
+    def _sizes(self, rows: Field, best: int) -> tuple[float, float]:
+        """Amplitude and noise, in units of whitened rows where the law has a design."""
+        fit = self.fitted(rows, best)
+        design = self.law.design(self.bank)
+        if fit is None or design is None:
+            return np.nan, np.nan
+        active = design.supports.shape[1]
+        background = design.background
+        left = design.whitened((rows - fit).T)
+        own = design.whitened(fit[:, None])[:, 0]
+        beside = own - background @ np.linalg.lstsq(background, own, rcond=None)[0] if background.size else own
+        freedom = max(left.size - background.shape[1] - active, 1)
+        return float(np.linalg.norm(beside)), float(np.linalg.norm(left) / np.sqrt(freedom))
+
+    def fitted(self, rows: Field, explanation: int) -> Field | None:
+        """(q,) of the law."""
+        given = as_pairs(rows) if self.law.is_complex else rows
+        fit = self.law.fitted(self.bank, explanation, ArrayRows(given))
+        return as_complex(fit) if fit is not None and self.law.is_complex else fit

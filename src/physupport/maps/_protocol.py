@@ -24,11 +24,9 @@ from ..analysis import AnalysisProtocol
 from ..io import as_pairs
 from ..judges.rotation import ByRotation
 from ..questions import LABELS as LABELS, AskedRegion, Label, RegionalMap, SetFacts, labels
-from ._alone import ProtocolSignals
-from ._fission import Fission
-from ._judge import BlockJudge, BlockVerdicts, SignalJudge
+from ._fission import Fission, RotatedSignals
+from ._judge import BlockJudge, BlockVerdicts, ProtocolSignals, SignalJudge
 from ._nulls import is_tabulated
-from ._rotated import RotatedSignals
 
 # Shares R/m for which a level is kept ready, from all signals down to one of them, whose own is added.
 _SHARES = 2.0 ** -np.append(np.arange(0.0, 8.0, 0.5), np.arange(8.0, 41.0))

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from .._codec import dumped, loaded, whole
+from .._codec import Real, check_form, dumped, in_words, loaded, whole
 from .._errors import MisuseError, misuse_named
 from .._files import hidden_beside, lock, npy_bytes, to_disk, write_whole
-from .._stored import Real, check_form, in_words
 
 
 @final

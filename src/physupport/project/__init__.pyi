@@ -2,7 +2,6 @@ from ._assemble import Assembled as Assembled, assemble as assemble
 from ._differences import report_differences as report_differences
 from ._elements import check_size as check_size
 from ._examples import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_example as write_example
-from ._folder import FILES as FILES
 from ._forecast import StreamForecast as StreamForecast, forecast as forecast
 from ._judges_compared import (
     JudgeForecast as JudgeForecast,
@@ -15,5 +14,5 @@ from ._response_error import (
     response_error as response_error,
     write_error as write_error,
 )
-from ._run import Finished as Finished, run_project as run_project
+from ._run import FILES as FILES, Finished as Finished, run_project as run_project
 from ._tables import planned_opponents as planned_opponents, read_tables as read_tables

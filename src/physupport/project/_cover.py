@@ -9,13 +9,11 @@ from .._typing import Array, IntArray
 from ..banks import Cover, Library, cover_boxes
 from ..laws import cover_ranges, make_law
 from ..responses import Parameter, Response
-from ._channels import Channels
 from ._element_list import ElementList
-from ._load import Project, named_by_key
+from ._load import Channels, Project, named_by_key
 from ._responses import nominal_responses, read_axis
 from ._schema import CoverSpec
-from ._size import BankCounts, bank_counts
-from ._supports import most_active
+from ._supports import BankCounts, bank_counts, most_active
 from ._tables import read_tables
 
 

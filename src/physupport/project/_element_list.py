@@ -11,8 +11,8 @@ import numpy as np
 from .._errors import MisuseError, misuse_named
 from .._typing import Array, Field, IntArray
 from ..io import Axis, check_apart, read_archive, read_columns
-from ._inputs import recorded
 from ._load import Project, named_by_key
+from ._tables import recorded
 
 
 @final

@@ -16,11 +16,11 @@ from ..laws import law_named
 from ..responses import Parameter, Response, Settings, settings_grid
 from ._cover import project_cover, project_parameters, table_library
 from ._element_list import read_element_file
-from ._inputs import Numbers, begin_channels
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_atoms, read_axis
 from ._schema import RelativeError
-from ._size import BankCounts, bank_counts
+from ._supports import BankCounts, bank_counts
+from ._tables import Numbers, begin_channels
 
 # Columns whose norms agree to this were meant to have the same.
 _NORM_TOLERANCE = 1e-6

@@ -24,8 +24,7 @@ from ..questions import RegionalMap, RegionRule
 from ._assemble import Assembled, assembled_of, project_bank, project_judge, project_plans, read_parts
 from ._elements import Physical, check_size
 from ._load import Project
-from ._size import BankCounts
-from ._supports import most_active, project_supports
+from ._supports import BankCounts, most_active, project_supports
 from ._tables import read_tables
 
 # Numbers of the answers of all elements in all settings that are worked out.

@@ -20,8 +20,7 @@ from ..responses import source_errors
 from ._assemble import assemble
 from ._elements import read_elements
 from ._load import Project, load_project
-from ._mixture import background_columns
-from ._replicates import read_spectra
+from ._mixture import background_columns, read_spectra
 
 _KEY = "sources"
 _PICTURE = "response-error.svg"

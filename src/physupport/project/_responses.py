@@ -18,9 +18,9 @@ from .._typing import Array, Field
 from ..io import Axis, is_unit, matches, same_unit
 from ..responses import RESPONSES, Peak, Response
 from ._element_list import ElementList
-from ._inputs import Numbers, ordered, read_recorded, recorded
 from ._load import Project, named_by_key
 from ._sections import File, RegisteredResponse
+from ._tables import Numbers, ordered, read_recorded, recorded
 
 
 def trusted_function(project: Project, name: str) -> Response:

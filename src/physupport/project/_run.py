@@ -1,21 +1,203 @@
-"""A project from its file to the folder of its report."""
+"""A project from its file to the folder of its report.
 
+Whenever the program is killed, the folder holds the earlier report or the new one, whole.
+"""
+
+import ctypes
+import errno
 import os
 import shlex
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
 from .._errors import MisuseError
+from .._files import hidden_beside, lock, to_disk
 from ..aeb import Tick, budget_queries
 from ..analysis import Result, analyse
 from ..analysis.diagnose import diagnose
 from ..report import Details, Report, field_lines, query_lines
 from ..report.page import page_html
 from ._assemble import Assembled, assemble
-from ._folder import reserved
 from ._load import Project
+
+FILES = ("report.html", "report.json", "details.json", "fields.csv", "queries.csv")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReportFolder:
+    """The place of a report, held by this run alone through a hidden folder beside it.
+
+    A new report is written into the hidden folder, brought to the disk, and exchanged with the old one in a single
+    step of the file system; what is left behind by a run that was killed is removed by the next one.
+    """
+
+    name: str  # of the folder in messages
+    folder: Path  # as it was given
+    place: Path  # where it really is
+    hidden: Path
+
+    @property
+    def new(self) -> Path:
+        """Where the new report is made, and the old one ends."""
+        return self.hidden / "new"
+
+    def make_room(self, n_bytes: int) -> None:
+        """Take up so many bytes until the report is written: a full disk is found before the work, not after it."""
+        try:
+            with (self.hidden / "room").open("wb") as file:
+                _allocate(file.fileno(), n_bytes)
+        except OSError as error:
+            room = f"{shutil.disk_usage(self.hidden).free:,} bytes free ({error.strerror})"
+            raise MisuseError(self.name, f"be on a disk with room for a report, {n_bytes:,} bytes", room) from None
+
+    def write(self, writers: Mapping[str, Callable[[], Iterable[str]]]) -> tuple[Path, ...]:
+        """All files, each of pieces of text, then the one step that replaces the report."""
+        try:
+            (self.hidden / "room").unlink(missing_ok=True)
+            self.new.mkdir()
+            for name, write in writers.items():
+                with (self.new / name).open("w", encoding="utf-8", newline="") as file:
+                    file.writelines(write())
+                to_disk(self.new / name)
+            to_disk(self.new)
+            self._replace()
+        except OSError as error:
+            fault = f"{self.folder} ({error.strerror})"
+            raise MisuseError(self.name, "be a folder that can be written", fault) from None
+        return tuple(self.folder / name for name in writers)
+
+    def _replace(self) -> None:
+        if not self.place.exists():
+            self.new.rename(self.place)
+        elif not _exchanged(self.new, self.place):
+            # Two steps where the system has no single one; the next run finishes what is cut between them.
+            self.place.rename(self._aside)
+            self.new.rename(self.place)
+            self._aside.rename(self.new)
+        to_disk(self.place.parent)
+        if self.new.exists():
+            for other in _others(self.new):  # came into the old folder during the run
+                (self.new / other).rename(self.place / other)
+
+    @property
+    def _aside(self) -> Path:
+        return self.hidden / "old"
+
+    def restore(self) -> None:
+        """Undo what an earlier run left: a report that stepped aside comes back, one that was not finished goes."""
+        if self._aside.is_dir() and not self._aside.is_symlink() and not self.place.exists():
+            self._aside.rename(self.place)
+        self.clear()
+        if left := _others(self.hidden):
+            rule = "be free of what an earlier run left behind"
+            leftover = f"{left[0]} in {self.hidden}"
+            raise MisuseError(self.name, rule, leftover, "Look at it, and move it elsewhere.")
+
+    def clear(self) -> None:
+        """Remove all that runs write into the hidden folder, and nothing else: no run makes links."""
+        for folder in (self.new, self._aside):
+            for name in () if folder.is_symlink() else FILES:
+                (folder / name).unlink(missing_ok=True)
+            with suppress(OSError):
+                folder.rmdir()
+        (self.hidden / "room").unlink(missing_ok=True)
+
+
+@contextmanager
+def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
+    """Hold a folder that is not there yet, or holds an earlier report and nothing else, until its report is written.
+
+    A link is followed: what it leads to is looked at and replaced.  Nothing is left of what was not written.
+    """
+    place = Path(os.path.realpath(folder))
+    held = ReportFolder(name, folder, place, hidden_beside(place))
+    missing: list[Path] = []
+    try:
+        missing += [path for path in place.parents if not path.exists()]
+        if place.exists():
+            _check_replaceable(name, place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        opened = _locked(held)
+    except OSError as error:
+        fault = f"{str(place)[:200]} ({error.strerror})"
+        raise MisuseError(name, "be a folder that can be made", fault) from None
+    try:
+        held.restore()
+        yield held
+    finally:
+        with suppress(OSError):
+            held.clear()
+            held.hidden.rmdir()
+        if opened is not None:
+            os.close(opened)
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()  # fails where the report was written
+
+
+def _check_replaceable(name: str, folder: Path) -> None:
+    if not folder.is_dir():
+        raise MisuseError(name, "name a folder", f"{folder}, a file")
+    others = _others(folder)
+    if others:
+        remedy = "It is replaced as a whole: name another folder."
+        raise MisuseError(name, "hold nothing but an earlier report", f"{others[0]} in {folder}", remedy)
+    if folder == Path.cwd():
+        remedy = "It is replaced as a whole: name it from elsewhere, or name another one."
+        raise MisuseError(name, "not be the folder that one is in", folder, remedy)
+
+
+def _others(folder: Path) -> list[str]:
+    """The names in a folder that are not files of a report."""
+    return sorted(path.name for path in folder.iterdir() if path.name not in FILES)
+
+
+def _locked(held: ReportFolder) -> int | None:
+    """Hold the hidden folder against other runs."""
+    while True:
+        held.hidden.mkdir(mode=0o700, exist_ok=True)
+        if held.hidden.is_symlink():
+            rule = "have no link beside it by the name that a run keeps for itself"
+            raise MisuseError(held.name, rule, str(held.hidden), "Look at it, and move it elsewhere.")
+        try:
+            opened = lock(held.hidden)
+        except BlockingIOError:
+            raise MisuseError(held.name, "be written by one run at a time", f"{held.place}, held by another") from None
+        if opened is None or (held.hidden.exists() and os.path.samestat(os.fstat(opened), held.hidden.stat())):
+            return opened
+        os.close(opened)  # of a folder that another run has just removed
+
+
+def _allocate(file: int, n_bytes: int) -> None:
+    """Fail where there is no room; systems and file systems that cannot promise space are taken at their word."""
+    try:
+        if sys.platform == "linux":
+            os.posix_fallocate(file, 0, n_bytes)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+
+
+# Of renameat2 in Linux and of renamex_np in macOS; -100 stands for paths as they are.
+_EXCHANGE = 2
+_AT_CWD = -100
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """True if two folders now have each other's names, which happens in one step or not at all."""
+    paths = [os.fsencode(one), os.fsencode(other)]
+    calls = {"linux": ("renameat2", _AT_CWD, paths[0], _AT_CWD, paths[1]), "darwin": ("renamex_np", *paths)}
+    if sys.platform not in calls:
+        return False
+    name, *arguments = calls[sys.platform]
+    function = getattr(ctypes.CDLL(None), str(name), None)  # not every system library has it
+    return function is not None and function(*arguments, _EXCHANGE) == 0
 
 
 @final

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import read_only_view
+from .._checks import read_only_view
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..judges import Verdict

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import read_only
-from .._checks import check_array, check_nonnegative, check_positive
+from .._checks import check_array, check_nonnegative, check_positive, read_only
 from .._errors import MisuseError
 from .._typing import BoolArray, IntArray
 from ..banks import RegionalView, RegionPlaces, check_distances

@@ -11,10 +11,23 @@ import numpy as np
 from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from .._codec import array_json, bounds, bounds_json, real, whole
+from .._codec import (
+    NONE,
+    TWO,
+    Hash,
+    Node,
+    Real,
+    Refusal,
+    array_json,
+    bounds,
+    bounds_json,
+    check_form,
+    in_words,
+    real,
+    whole,
+)
 from .._errors import MisuseError
 from .._hashes import content_hash
-from .._stored import NONE, TWO, Hash, Node, Real, Refusal, check_form, in_words
 from .._typing import IntArray
 from ..banks import (
     Bank,

@@ -20,8 +20,9 @@ from ._settings import (
     KINDS as KINDS,
     Parameter as Parameter,
     Settings as Settings,
+    SourceErrors as SourceErrors,
     decode_parameter as decode_parameter,
     encode_parameter as encode_parameter,
     settings_grid as settings_grid,
+    source_errors as source_errors,
 )
-from ._sources import SourceErrors as SourceErrors, source_errors as source_errors

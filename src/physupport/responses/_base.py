@@ -7,11 +7,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import read_only
-from .._checks import check_array
-from .._codec import array_json, real
+from .._checks import check_array, read_only
+from .._codec import Refusal, array_json, real
 from .._errors import MisuseError
-from .._stored import Refusal
 from .._typing import Array
 
 ComplexArray = NDArray[np.complex128]

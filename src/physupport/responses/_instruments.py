@@ -7,8 +7,7 @@ from typing import Final, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only
-from .._checks import check_array, check_count, check_positive
+from .._checks import check_array, check_count, check_positive, read_only
 from .._errors import MisuseError
 from .._typing import Array, Count, Positive
 from ._base import ComplexArray, check_channels, register

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._codec import real
-from .._stored import Node, Refusal
+from .._codec import Node, Refusal, real
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, bank_regions, point_distances
 from ..questions import DISTANCES_OF_VIEW, Question, RegionalMap, Resolution

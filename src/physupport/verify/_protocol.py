@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._codec import Hash, Node, Refusal, check_form, check_written
 from .._errors import MisuseError
-from .._stored import Hash, Node, Refusal, check_form, check_written
 from .._typing import BoolArray
 from ..banks import Bank, Cover
 from ..judges import JUDGES, JudgeSpec, decoded

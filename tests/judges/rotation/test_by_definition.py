@@ -23,9 +23,8 @@ from physupport.judges.rotation import (
     scanned,
 )
 from physupport.judges.rotation._free import hermitian_coordinates
-from physupport.judges.rotation._outsiders import bumps, leading_share, leading_shares
 from physupport.judges.rotation._rows import Contest, Counts, count_margins, most_rejected
-from physupport.judges.rotation._table import OUTSIDERS, SPECTRA
+from physupport.judges.rotation._table import OUTSIDERS, SPECTRA, bumps, leading_share, leading_shares
 
 
 def mean_rows(table, rows, draws, seed, penalty, sigma=None, **settings):

@@ -7,8 +7,7 @@ from physupport import MisuseError
 from physupport.banks import Library, library_bank
 from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Outsiders, Rotation, RotationTable
-from physupport.judges.rotation._outsiders import Scan
-from physupport.judges.rotation._table import Draws
+from physupport.judges.rotation._table import Draws, Scan
 from physupport.laws import Linear
 
 NORMALS, CHI_SQUARES = [0.3188911351482975, 1.265834339532767], [5.680485156158181]

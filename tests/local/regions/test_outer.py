@@ -12,7 +12,7 @@ from physupport.local.regions import (
     profile_losses,
     targets,
 )
-from physupport.local.regions._outer import block_distance, separated_distance
+from physupport.local.regions._inner import block_distance, separated_distance
 from physupport.local.regions._reading import target_diameter
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from physupport._membership import Condition, Membership
 from physupport.laws import law_moments
+from physupport.local.shell import Condition, Membership
 
 
 def deployment_mean(atoms, support, coefficients):

@@ -1,7 +1,7 @@
-from ._diagnose import diagnose as diagnose
 from ._fields import coherence as coherence, other_levels as other_levels
 from ._misfit import (
     Misfit as Misfit,
+    diagnose as diagnose,
     misfit as misfit,
     outcome_sentences as outcome_sentences,
     running_details as running_details,

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._arrays import check_indices, read_only
-from ..._checks import check_array, check_count, check_open
+from ..._checks import check_array, check_count, check_indices, check_open, read_only
 from ..._codec import array_json, real
 from ..._errors import MissingError, MisuseError
 from ..._typing import Array, BoolArray, IntArray

@@ -20,8 +20,7 @@ from typing import final
 
 import numpy as np
 
-from ..._arrays import read_only
-from ..._checks import check_array
+from ..._checks import check_array, read_only
 from ..._compiled import cached_njit
 from ..._errors import MisuseError
 from ..._typing import Array, BoolArray, IntArray

@@ -20,8 +20,7 @@ from math import log
 
 import numpy as np
 
-from ..._compiled import cached_njit
-from ..._exp import LN2, U, exponent_of, log_mantissa, mantissa_of
+from ..._compiled import LN2, U, cached_njit, exponent_of, log_mantissa, mantissa_of
 from ..._typing import Array, IntArray
 from ._fit import GAP, solve
 

@@ -9,8 +9,7 @@ from math import log, sqrt
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from ..._compiled import cached_njit
-from ..._exp import LN2, U, exponent_of, log_mantissa, mantissa_of
+from ..._compiled import LN2, U, cached_njit, exponent_of, log_mantissa, mantissa_of
 from ..._typing import Array, IntArray
 from ._halves import Opponents
 

@@ -10,11 +10,9 @@ from numpy.random import PCG64, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
-from ..._arrays import read_only
-from ..._checks import check_array, check_support
-from ..._compiled import cached_njit
+from ..._checks import check_array, check_support, read_only
+from ..._compiled import LN2, U, cached_njit, exponent_of, log_mantissa, mantissa_of
 from ..._errors import MisuseError
-from ..._exp import LN2, U, exponent_of, log_mantissa, mantissa_of
 from ..._typing import Array, IntArray
 
 # Sums of columns whose products with counts and whose quotients are far from overflow and underflow.

@@ -9,16 +9,15 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
-from ..._arrays import check_indices, read_only
-from ..._checks import check_array, check_count, check_open
+from ..._checks import check_array, check_count, check_indices, check_open, read_only
 from ..._errors import MisuseError
 from ..._hashes import rows_seed
 from ..._typing import Array, IntArray
 from ...laws import Law, in_pieces
 from .._by_evidence import AverageJudge
 from .._decide import decided
+from .._evidence import Bounds, log_mean, sum_down, sum_up
 from .._judge import Verdict, Verdicts
-from .._scored import Bounds, log_mean, sum_down, sum_up
 from .._specs import MOST_SPLITS, JudgeSpec, Sealed, register
 from ._bands import fit_bands
 from ._fit import MOST_STEPS, fit_all, log_mixture, log_supremum

@@ -7,21 +7,19 @@ from ._judge import (
     RotationJudge as RotationJudge,
 )
 from ._mean import MeanRows as MeanRows
-from ._outsiders import (
+from ._rows import check_freedom as check_freedom
+from ._table import (
+    EPS as EPS,
     LEAST_LEFT as LEAST_LEFT,
+    OUTSIDERS as OUTSIDERS,
+    RIVALS as RIVALS,
+    Draws as Draws,
     Finding as Finding,
     Outsiders as Outsiders,
+    RotationTable as RotationTable,
     Scan as Scan,
     leading_share as leading_share,
     leading_shares as leading_shares,
     ordered_axis as ordered_axis,
     scanned as scanned,
-)
-from ._rows import check_freedom as check_freedom
-from ._table import (
-    EPS as EPS,
-    OUTSIDERS as OUTSIDERS,
-    RIVALS as RIVALS,
-    Draws as Draws,
-    RotationTable as RotationTable,
 )

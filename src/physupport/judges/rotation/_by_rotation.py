@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from ..._arrays import check_indices
-from ..._checks import check_count
+from ..._checks import check_count, check_indices
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank
@@ -16,8 +15,7 @@ from .._evidence import Evidence
 from .._judge import Judge, Verdict, Verdicts
 from .._specs import FIXED, JudgeSpec, Sealed, SealedStream, register
 from ._judge import Companions, Rotation, RotationJudge
-from ._outsiders import Outsiders, Scan
-from ._table import RotationTable
+from ._table import Outsiders, RotationTable, Scan
 
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
 _MOST_LOG = 700.0

@@ -7,9 +7,8 @@ import numpy as np
 from scipy.special import betainc, chdtrc
 
 from ..._typing import Array, Field, IntArray
-from ._outsiders import LEAST_LEFT, ROUNDING, Finding, leading_share, leading_shares, turned
 from ._rows import SCREEN_SHARE, Contest, Rotations, exceeding, most_rejected
-from ._table import EPS, OUTSIDERS, RIVALS, Draws
+from ._table import EPS, LEAST_LEFT, OUTSIDERS, RIVALS, ROUNDING, Draws, Finding, leading_share, leading_shares, turned
 
 if TYPE_CHECKING:
     from ._judge import Rotation

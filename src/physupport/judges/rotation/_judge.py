@@ -6,18 +6,16 @@ from typing import Any, final
 import numpy as np
 from scipy.special import chdtrc, ndtr, stdtr
 
-from ..._arrays import check_indices
-from ..._checks import check_count, check_nonnegative, check_open, check_positive
+from ..._checks import check_count, check_indices, check_nonnegative, check_open, check_positive
 from ..._errors import MisuseError
 from ..._hashes import rows_seed
 from ..._typing import Array, Field, IntArray
 from .._judge import Verdicts
 from ._free import FreeRows
 from ._mean import MeanRows
-from ._outsiders import Finding, Outsiders
 from ._pooled import PooledRows
 from ._rows import SCREEN_SHARE, Rotations, check_draws, count_margins
-from ._table import RotationTable, check_rows, check_sizes
+from ._table import Finding, Outsiders, RotationTable, check_rows, check_sizes
 
 SHARE = 0.1
 

@@ -7,19 +7,23 @@ import numpy as np
 
 from ..._typing import Array, Field, IntArray
 from ._kernels import BLOCK, count, count_batch, longest, padded, screen_batch
-from ._outsiders import (
+from ._pairs import Pairs, has_pairs
+from ._rows import SCREEN_SHARE, Contest, Counts, Rotations, exceeding, most_rejected
+from ._table import (
+    EPS,
     LEAST_LEFT,
+    OUTSIDERS,
     OWN_SHARE,
+    RIVALS,
     ROUNDING,
     SCATTER,
+    Draws,
     Finding,
     leading_share,
     leading_shares,
+    near_together,
     turned,
 )
-from ._pairs import Pairs, has_pairs
-from ._rows import SCREEN_SHARE, Contest, Counts, Rotations, exceeding, most_rejected
-from ._table import EPS, OUTSIDERS, RIVALS, Draws, near_together
 
 if TYPE_CHECKING:
     from ._judge import Rotation

@@ -18,9 +18,8 @@ from scipy.special import betainc, betaincc
 
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
-from ._outsiders import LEFT, OWN_SHARE, SCATTER, Finding
 from ._rows import LEAST_FREEDOM, SCREEN_SHARE, Rotations, exceeding, most_rejected
-from ._table import EPS, OUTSIDERS, RIVALS, SPECTRA, Draws
+from ._table import EPS, LEFT, OUTSIDERS, OWN_SHARE, RIVALS, SCATTER, SPECTRA, Draws, Finding
 
 if TYPE_CHECKING:
     from ._judge import Rotation

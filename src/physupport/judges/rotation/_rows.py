@@ -10,8 +10,7 @@ import numpy as np
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
 from ...laws import noise_ratio, two_sided
-from ._outsiders import LEFT, Finding, Outsiders, white_lags
-from ._table import check_rows
+from ._table import LEFT, Finding, Outsiders, check_rows, white_lags
 
 if TYPE_CHECKING:
     from ._judge import Rotation

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..._arrays import check_indices
-from ..._checks import check_count, check_open
+from ..._checks import check_count, check_indices, check_open
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
+from .._evidence import Bounds
 from .._judge import Judge, Verdicts
-from .._scored import Bounds
 from .._specs import JudgeSpec, Sealed, register
 from ..rotation._rows import Counts, check_draws, count_margins
 from ._simulated import (

@@ -14,7 +14,7 @@ from ..._typing import Array, IntArray
 from ...banks import Bank, Nuisances
 from ...io import ArrayRows, RowSource
 from ...laws import Law, Sampler
-from .._scored import Bounds, score_bounds
+from .._evidence import Bounds, score_bounds
 
 # Numbers in one block of distances between dictionaries, or between supports: 64 MiB.
 _ENTRIES = 2**23

@@ -23,8 +23,7 @@ from ...banks import Bank
 from ...io import as_pairs, atom_table, doubled
 from .._opponents import Point, mean_point
 from .._stream import Stream
-from ._balls import add, div, dot, mul, sub
-from ._sums import ExactMoments, exact_box_residual
+from ._sums import ExactMoments, add, div, dot, exact_box_residual, mul, sub
 from ._white_noise import (
     Balls,
     Known,

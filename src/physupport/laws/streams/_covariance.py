@@ -9,14 +9,32 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from ..._arrays import check_indices
+from ..._checks import check_indices
 from ..._compiled import cached_njit, inner_njit
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource, atom_table, doubled
 from .._stream import Scores, check_checkpoints
-from ._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, TINY, UP, U, add, div, dot, log, mul, settle, sub
-from ._sums import ExactMoments, Moments, ball, covariance_enclosure, exact_moments, prefix_moments
+from ._sums import (
+    LOG_TWO_PI,
+    LOG_TWO_PI_ERROR,
+    TINY,
+    UP,
+    ExactMoments,
+    Moments,
+    U,
+    add,
+    ball,
+    covariance_enclosure,
+    div,
+    dot,
+    exact_moments,
+    log,
+    mul,
+    prefix_moments,
+    settle,
+    sub,
+)
 from ._threads import in_pieces
 from ._white_noise import check_noises, check_width
 

@@ -9,10 +9,9 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
-from ..._arrays import check_indices
-from ..._checks import check_array, check_count
+from ..._checks import check_array, check_count, check_indices
+from ..._compiled import LN2, LOG_ERROR, U, log_mantissas
 from ..._errors import MisuseError
-from ..._exp import LN2, LOG_ERROR, U, log_mantissas
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import States
 from ...io import RowSource

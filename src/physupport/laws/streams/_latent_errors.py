@@ -8,7 +8,7 @@ from typing import Final, final
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from ..._exp import EXP2_ERROR, LN2, LOG_ERROR, U
+from ..._compiled import EXP2_ERROR, LN2, LOG_ERROR, U
 from ..._typing import Array, BoolArray, IntArray
 from ...io import RowSource
 from .._codes import CodeLaw

@@ -6,8 +6,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ..._compiled import cached_njit, inner_njit
-from ..._exp import exp2_minus, exponent_of, mantissa_of
+from ..._compiled import cached_njit, exp2_minus, exponent_of, inner_njit, mantissa_of
 from ..._typing import Array, IntArray
 
 B = 256

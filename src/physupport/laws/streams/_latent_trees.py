@@ -16,8 +16,8 @@ import numpy as np
 
 from ..._compiled import cached_njit, inner_njit
 from ..._typing import Array, IntArray
-from ._balls import TINY, UP, U, add, div, dot, mul, sqrt, sub
 from ._latent_kernels import count_bits
+from ._sums import TINY, UP, U, add, div, dot, mul, sqrt, sub
 
 # sqrt(log2(e) / 2): the square of h . y, so scaled, counts powers of two of the density.
 _ROOT_SCALE: Final = 0.8493218002880191

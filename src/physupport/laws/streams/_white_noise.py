@@ -16,23 +16,30 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import ArrayLike
 
-from ..._arrays import check_indices
-from ..._checks import check_array
+from ..._checks import check_array, check_indices
 from ..._compiled import cached_njit
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank, States, array_bank
 from ...io import RowSource, atom_table, doubled
 from .._stream import MappedRows, Scores, check_checkpoints
-from ._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, add, div, dot, log, mul, settle, sub
 from ._sums import (
+    LOG_TWO_PI,
+    LOG_TWO_PI_ERROR,
     ExactMoments,
     Moments,
+    add,
     ball,
+    div,
+    dot,
     exact_moments,
     exact_residual,
+    log,
+    mul,
     prefix_moments,
     rational,
+    settle,
+    sub,
     white_noise_enclosure,
 )
 from ._threads import in_pieces

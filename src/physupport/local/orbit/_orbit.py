@@ -6,8 +6,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._arrays import read_only
-from ..._checks import Interval, check_array, check_unit_columns
+from ..._checks import Interval, check_array, check_unit_columns, read_only
 from ..._errors import MisuseError
 from ..._typing import Array
 from ...laws import MOST_ACTIVE

@@ -10,7 +10,7 @@ from ._correspondence import (
     deployment_radius as deployment_radius,
     profile_losses as profile_losses,
 )
-from ._inner import inner_bracket as inner_bracket
+from ._inner import inner_bracket as inner_bracket, outer_bracket as outer_bracket
 from ._moments import (
     fourth_cumulant as fourth_cumulant,
     fourth_moment as fourth_moment,
@@ -25,7 +25,6 @@ from ._moments import (
     symmetrized_product as symmetrized_product,
     symmetrized_square as symmetrized_square,
 )
-from ._outer import outer_bracket as outer_bracket
 from ._reading import (
     PhysicalTarget as PhysicalTarget,
     Reading as Reading,

@@ -21,10 +21,9 @@ from ..._checks import (
     check_support_size,
 )
 from ..._errors import MisuseError
-from ..._membership import Condition, Membership
 from ..._typing import Array, BoolArray
 from ...laws import BernoulliGaussian, CodeLaw, ExchangeableGaussian, fit_boxes
-from ..shell import Amplitudes, LocalDictionary, Shell
+from ..shell import Amplitudes, Condition, LocalDictionary, Membership, Shell
 from ._moments import check_rows
 
 # The same law written down by two formulas differs by rounding only.

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import comb as binomials
 
-from ..._arrays import read_only
-from ..._checks import check_array, check_count, check_positive, check_symmetric, check_unit_columns
+from ..._checks import check_array, check_count, check_positive, check_symmetric, check_unit_columns, read_only
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...laws import CodeLaw, law_moments

@@ -10,8 +10,8 @@ from scipy.special import betaincinv
 
 from ..._checks import check_array, check_count, check_open, check_positive
 from ..._errors import MisuseError
-from ..._membership import Condition
 from ..._typing import Array
+from ..shell import Condition
 from ._correspondence import CalibrationClass, CalibrationParameter, CalibrationRegion
 from ._moments import (
     check_rows,

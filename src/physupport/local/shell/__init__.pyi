@@ -1,8 +1,10 @@
 from ._shell import (
     Amplitudes as Amplitudes,
     Block as Block,
+    Condition as Condition,
     Frame as Frame,
     LocalDictionary as LocalDictionary,
+    Membership as Membership,
     Shell as Shell,
     balanced_dictionary as balanced_dictionary,
     default_separated_atom as default_separated_atom,

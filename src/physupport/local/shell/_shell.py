@@ -9,8 +9,46 @@ from scipy.linalg import null_space
 
 from ..._checks import Interval, check_array, check_count, check_instance, check_positive, check_unit_columns
 from ..._errors import MisuseError
-from ..._membership import Condition, Membership
 from ..._typing import Array
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One inequality ``value <= bound`` and by how much it is met (positive slack) or missed (negative slack)."""
+
+    name: str
+    value: float
+    bound: float
+
+    @property
+    def slack(self) -> float:
+        """Bound minus value."""
+        return self.bound - self.value
+
+    @property
+    def holds(self) -> bool:
+        """True if the inequality is met; equality counts, the shell is closed."""
+        return self.value <= self.bound
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The inequalities of a set, each with the value that a parameter has there."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def inside(self) -> bool:
+        """True if every inequality is met."""
+        return all(condition.holds for condition in self.conditions)
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """Names of the inequalities that are missed."""
+        return tuple(condition.name for condition in self.conditions if not condition.holds)
+
 
 # Products of unit vectors in float64 stay far within this; what is typed with nine digits does not fail either.
 TYPED_DIGITS = 1e-8
