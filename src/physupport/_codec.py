@@ -215,7 +215,7 @@ def check_form(value: object, form: object, where: str = "document") -> Any:  # 
     form: a type for pydantic, or the types of a table by name.
     """
     try:
-        _reader(TypedDict("Node", form) if type(form) is dict else form).validate_python([value])  # type: ignore[operator]
+        _reader(tuple(form.items()) if type(form) is dict else form).validate_python([value])
     except ValidationError as error:
         details = error.errors(include_url=False)[0]
         _, *place = details["loc"]
@@ -234,8 +234,12 @@ def check_form(value: object, form: object, where: str = "document") -> Any:  # 
 
 @cache
 def _reader(form: object) -> TypeAdapter[Any]:
-    """A list of this form, since the configuration of a list holds for the tables in it as well."""
-    return TypeAdapter(list[form], config=ConfigDict(strict=True, extra="forbid"))  # type: ignore[valid-type]
+    """A list of this form, since the configuration of a list holds for the tables in it as well.
+
+    form: a type, or pairs of name and type of a table; equal ones share one reader.
+    """
+    entry = TypedDict("Node", dict(form)) if type(form) is tuple else form  # type: ignore[operator]
+    return TypeAdapter(list[entry], config=ConfigDict(strict=True, extra="forbid"))  # type: ignore[valid-type]
 
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by

@@ -46,17 +46,17 @@ def test_nothing_is_left_beside_a_replaced_report(write, folders):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from physupport.project import _folder
+from physupport.project import _run
 
 place, is_there, has_exchange = Path(sys.argv[1]), sys.argv[2] == "there", sys.argv[3] == "exchange"
 WATCHED = ("open", "os.", "ctypes.dlsym")
 if not has_exchange:
-    _folder._exchanged = lambda one, other: False
+    _run._exchanged = lambda one, other: False
 
 def write(text):
-    with _folder.reserved("folder", place) as held:
+    with _run.reserved("folder", place) as held:
         held.make_room(10_000)
-        held.write({name: lambda: [text] for name in _folder.FILES})
+        held.write({name: lambda: [text] for name in _run.FILES})
 
 def killed(k):
     count = 0
@@ -82,16 +82,16 @@ while True:
     k += 1
     if not killed(k):
         break
-    assert not place.exists() or {path.name for path in place.iterdir()} == {*_folder.FILES}
+    assert not place.exists() or {path.name for path in place.iterdir()} == {*_run.FILES}
     seen.extend(found())
     try:
-        with _folder.reserved("folder", place):
+        with _run.reserved("folder", place):
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         seen.extend("after " + text for text in found())
     assert [path.name for path in place.parent.iterdir()] == [place.name] * place.exists()
     if place.exists() and not is_there:
-        for name in _folder.FILES:
+        for name in _run.FILES:
             (place / name).unlink()
         place.rmdir()
 print(k, *seen, sep=",")

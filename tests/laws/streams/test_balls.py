@@ -6,7 +6,7 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, strategies as st
 
-from physupport.laws.streams import _balls as balls
+from physupport.laws.streams import _sums as balls
 
 # Every size from the reach of underflow to that of overflow, and everyday numbers, where cancellation is frequent.
 values = st.one_of(
