@@ -178,7 +178,7 @@ def test_a_scale_that_was_never_written_names_nothing(tmp_path):
         file["rows"].dims[1].label = "channel"
     assert read_table(tmp_path / "rows.h5", channels="channel", label="deployment").channels == (*"01234567",)
     opened = open_array(tmp_path / "rows.h5", None, "signals")
-    assert (opened.names, opened.coordinates) == (("row", "channel"), {})
+    assert (opened.axes, opened.coordinates) == ((("row",), ("channel",)), {})
 
 
 def test_what_is_packed_well_is_read(tmp_path):
