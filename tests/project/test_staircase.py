@@ -48,7 +48,7 @@ def test_a_line_that_is_a_little_too_wide_fits_nothing_exactly_and_is_certain_fr
     assert statements(report)[:2] == [("EMPTY", []), ("FINE", ["L4"])]
     assert verify(report.json(), {"deployment": ROW}).is_verified
     first, *said = report.width
-    assert first.startswith("Nothing fits responses that are right to within 0.0")
+    assert first.startswith("Nothing fits if responses are right to within 0.0")
     assert said == ["Line: L4 is there."]
     assert said[0] in report.text()
     row = next(csv.DictReader(io.StringIO(report.csv())))

@@ -1,9 +1,9 @@
-"""The answer as a function of width: what may be said if responses are right to within any error.
+"""The answer as a function of the error of the responses.
 
-Sets of laws grow with the error, and evidence at all errors has one numerator, so an explanation that is kept at one
-error is kept at every larger one.  Each explanation then has a critical error, at which it is first kept, and these are
-the whole answer: statements at all errors hold together at one level, each under its own assumption that responses are
-right to within that error (`Judge.verdicts_at`).
+An explanation with a larger error is a larger set of laws, and evidence has the same numerator at every error.  So an
+explanation that is kept at one error is kept at every larger one, and has a critical error from which on it is kept.
+The critical errors determine the answers at all errors.  These are simultaneously true with probability at least
+1 - level, each under the assumption that responses are right to within its error (`Judge.verdicts_at`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from .._typing import Array
 from ..judges import Judge, Verdict, Verdicts
 from ..questions import Answer, Question
 
-# Errors that are looked at; where an answer changes from one to the next, errors in between are looked at as well,
+# Errors at which answers are computed.  If the answer changes between two of them, errors in between are added until
 ERRORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-# until those on both sides of the change have at most this ratio.
+# the two on either side of the change differ by at most this factor.
 _RATIO = 1.25
 
 
@@ -28,8 +28,8 @@ _RATIO = 1.25
 class Step:
     """A range of errors over which all answers are the same.
 
-    They were computed at both ends.  In between no more explanations are kept than at the larger end and no fewer than
-    at the smaller one, so that the answers are the same there.
+    The answers were computed at both ends.  In between, every explanation kept at the smaller end is kept, and none
+    that is rejected at the larger end, so the answers are the same there.
     """
 
     least: float
@@ -38,7 +38,7 @@ class Step:
     claims: tuple[tuple[str, str], ...]  # each claim with its value: true, false, open, unknown or empty
 
     def encode(self) -> dict[str, object]:
-        """The range and the answers, as JSON holds them."""
+        """The range and the answers as JSON."""
         fields = [
             {
                 "field": answer.field,
@@ -55,14 +55,14 @@ class Step:
 
     @property
     def statements(self) -> tuple[object, ...]:
-        """The statements alone: witnesses and numbers may differ where these do not."""
+        """The labels, cells and groups of all answers, and the claims, without witnesses and numbers."""
         return tuple((answer.label, answer.cell, answer.group) for answer in self.answers) + self.claims
 
 
 def staircase(judge: Judge, question: Question, verdicts: Verdicts) -> tuple[Step, ...]:
-    """The steps from the error of the judge upwards; none if the judge has no verdicts at other errors.
+    """Compute the steps from the error of the judge upwards; none if the judge has no verdicts at other errors.
 
-    verdicts: (M,) those of the judge at its own error.
+    verdicts: (M,) the verdicts of the judge at its own error.
     """
     if judge.error is None:
         return ()
@@ -87,7 +87,7 @@ def staircase(judge: Judge, question: Question, verdicts: Verdicts) -> tuple[Ste
 
 
 def _middle_first(errors: Sequence[float]) -> Iterator[float]:
-    """All errors, the middle one first and then each half likewise: an explanation is judged at a few of them."""
+    """Yield the middle error, then each half likewise: so each explanation is judged at few errors."""
     if errors:
         middle = len(errors) // 2
         yield errors[middle]
@@ -97,7 +97,7 @@ def _middle_first(errors: Sequence[float]) -> Iterator[float]:
 
 @final
 class _Critical:
-    """Brackets of the critical errors, narrowed by asking the judge about those that are open at an error."""
+    """Brackets of the critical errors of all explanations, narrowed by verdicts at one error after another."""
 
     def __init__(self, judge: Judge, verdicts: Verdicts) -> None:
         assert judge.error is not None
@@ -107,7 +107,7 @@ class _Critical:
         self.witnessed_from: Array = np.where(verdicts.codes == Verdict.ADMISSIBLE, judge.error, np.inf)
 
     def ask(self, error: float) -> None:
-        """Have the judge decide about everything whose verdict at this error does not follow from others."""
+        """Ask the judge about all explanations whose verdict at this error does not follow from earlier ones."""
         is_open = (self.rejected_to < error) & ((self.kept_from > error) | (self.witnessed_from > error))
         asked = np.flatnonzero(is_open)
         codes = self.judge.verdicts_at(error, asked).codes
@@ -119,7 +119,7 @@ class _Critical:
         self.witnessed_from[witnessed] = np.minimum(self.witnessed_from[witnessed], error)
 
     def step(self, question: Question, error: float) -> Step:
-        """The answers at an error that was asked about."""
+        """The step of a single error, at which the judge was asked before."""
         possible = self.kept_from <= error
         witnessed = self.witnessed_from <= error
         claims = []

@@ -1,4 +1,4 @@
-"""The answer as a function of the error of the responses, in words."""
+"""Sentences about the answer as a function of the error of the responses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,30 +21,31 @@ def steps_of(document: Entry) -> list[dict[str, Any]]:
 
 
 def ranges(document: Entry) -> list[tuple[float, float] | None]:
-    """The range of errors over which the answer on each field stands as the report has it; None without a staircase."""
+    """The range of errors over which the reported answer on each field holds; None without a staircase."""
     steps = steps_of(document)
-    found: list[tuple[float, float] | None] = []
+    spans: list[tuple[float, float] | None] = []
     for number in range(len(document["fields"])):
         most = None
         for step in steps:
             if _statement(step["fields"][number]) != _statement(steps[0]["fields"][number]):
                 break
             most = step["most"]
-        found.append(None if most is None else (steps[0]["least"], most))
-    return found
+        spans.append(None if most is None else (steps[0]["least"], most))
+    return spans
 
 
 def read_error(steps: Sequence[Entry]) -> float | None:
-    """Twice the smallest error at which something fits, where nothing fits at the first; None elsewhere.
+    """Twice the smallest error at which something fits; None if something fits at the first error, or nothing at any.
 
-    Just above the smallest error false elements may soak up a misfit, and at twice that error they are gone.
+    Just above the smallest error a false element may absorb a misfit.  At twice that error explanations without it
+    usually fit as well, so that it is no longer certain.
     """
     fitting = [step["least"] for step in steps if not _is_empty(step)]
     return min(2.0 * fitting[0], steps[-1]["most"]) if fitting and _is_empty(steps[0]) else None
 
 
 def width_sentences(document: Entry) -> tuple[str, ...]:
-    """How exact responses must be for the answers, or at which error something fits at last."""
+    """State up to which error the answers hold or, if nothing fits, from which error on something does."""
     steps = steps_of(document)
     if not steps:
         return ()
@@ -56,17 +57,17 @@ def width_sentences(document: Entry) -> tuple[str, ...]:
         return tuple(_tolerances(document, steps))
     smallest = fitting[0]["least"]
     step = next(step for step in reversed(fitting) if step["least"] <= read)
-    said = [*answers(_at(document, step)), *claim_answers(_at(document, step))]
+    sentences = [*answers(_at(document, step)), *claim_answers(_at(document, step))]
     below = max(step["most"] for step in steps if _is_empty(step))
     return (
-        f"Nothing fits responses that are right {_within(document, below)}; something does from {smallest:.2g} on. "
+        f"Nothing fits if responses are right {_within(document, below)}; something fits from {smallest:.2g} on. "
         f"If they are right {_within(document, read)}:",
-        *said,
+        *sentences,
     )
 
 
 def _tolerances(document: Entry, steps: list[dict[str, Any]]) -> list[str]:
-    """One sentence for each answer that is certain: the error up to which it stands."""
+    """One sentence for each certain answer: the largest error at which it holds."""
     sentences = []
     for entry, span in zip(document["fields"], ranges(document), strict=True):
         if Label(entry["label"]).is_truth_level and span is not None:
@@ -78,7 +79,7 @@ def _tolerances(document: Entry, steps: list[dict[str, Any]]) -> list[str]:
 
 
 def _at(document: Entry, step: dict[str, Any]) -> dict[str, Any]:
-    """The document as if the answers were those of a step."""
+    """A copy of the document with the answers of one step."""
     open_parts = {"excluded": None, "set": None}
     claims = [{"claim": name, "value": value, "witnesses": []} for name, value in step["claims"].items()]
     fields = [entry | open_parts for entry in step["fields"]]

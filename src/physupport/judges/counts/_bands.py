@@ -1,8 +1,8 @@
-r"""Nonnegative fits to counts with responses that are only known to lie within bands, and proven bounds of the best.
+r"""Nonnegative fits to counts with responses anywhere within bands, and proven bounds of the best log likelihood.
 
 Column j lies between :math:`L_j` and :math:`U_j` in every channel, and amounts x are not negative: the means of an
 explanation are all :math:`\mu` with :math:`Lx \le \mu \le Ux`, a convex cone.  For fixed x the best mean is the count,
-clipped to that interval, so that :math:`f(x) = \sum_i \ell(y_i, \mathrm{clip}(y_i, (Lx)_i, (Ux)_i))` is concave, with
+clipped to that interval, so :math:`f(x) = \sum_i \ell(y_i, \mathrm{clip}(y_i, (Lx)_i, (Ux)_i))` is concave, with
 :math:`\ell(y, \mu) = y\log\mu - \mu`.
 
 The bound from above is the dual.  Take any means m > 0 of the channels with counts, :math:`w_i = y_i/m_i`, and a
@@ -12,8 +12,8 @@ factor t > 0.  With the multipliers :math:`(w_it - 1)^+` of :math:`\mu\le Ux` an
 .. math:: f(x) \le \sum_i y_i\log m_i - N - N\log t, \quad\text{if for every j}\quad
    \sum_i U_{ij}(w_it - 1)^+ \le \sum_i L_{ij}(1 - w_it)^+ + \sum_{y_i = 0} L_{ij},
 
-with N the sum of the counts.  Both sides are monotone in t, and the largest t is taken that fulfils all conditions.
-Where L = U this is Jensen's bound of `physupport.judges.counts._fit`.
+with N the sum of the counts.  Both sides are monotone in t; the code takes the largest t that it can prove to meet all
+conditions.  If L = U, this is Jensen's bound of `physupport.judges.counts._fit`.
 """
 
 from math import log
@@ -27,12 +27,12 @@ from ._fit import GAP, solve
 _STEP = 0.99
 _CENTRE = 0.03
 _RIDGE = 1e-15
-# Steps before the floor is compared with: bounds of earlier ones are too wide to tell.
+# Steps before the bound is compared with the floor: bounds after fewer steps are too wide to decide.
 _FIRST_LOOK = 3
-# A step is halved until the barrier function grows by this share of what its slope promises.
+# The line search halves a step until the barrier function grows by this share of its slope times the step (Armijo).
 _GROWTH = 0.01
 _HALVINGS = 8
-# The factor t never needs to be larger: with it all counts would be a quarter of their means.
+# An upper limit of the factor t, at which all counts would be a quarter of their means.
 _LARGEST = 4.0
 _NEWTON = 60
 
@@ -50,12 +50,12 @@ def fit_bands(
     amounts: Array,
     bounds: Array,
 ) -> None:
-    """Fit every explanation to one set of counts, or until it is known to stay below the floor.
+    """Fit every explanation to one set of counts; stop early where the upper bound of f is below the floor.
 
     lower, upper: (E, n) bands of the columns in the channels with counts.  unseen: (E,) sums of the lower ends over all
-    other channels.  sums: (E,) of the upper ends over all channels, above 0.  counts: (n,) above 0.
-    members: (M, r) columns of each explanation, -1 fills up.
-    amounts: (M, r), written: counts that the upper ends of each column would have.  bounds: (M, 2), written, of f.
+    other channels.  sums: (E,) sums of the upper ends over all channels, above 0.  counts: (n,) above 0.
+    members: (M, r) columns of each explanation, padded with -1.
+    amounts: (M, r), output: expected counts of each column at its upper ends.  bounds: (M, 2), output: bounds of max f.
     """
     n = len(counts)
     for e in range(len(members)):
@@ -76,7 +76,7 @@ def fit_bands(
 def _fit(
     low: Array, high: Array, rest: Array, counts: Array, steps: int, floor: float, amounts: Array
 ) -> tuple[float, float]:
-    """Amounts that maximise f, nearly, by an interior point method with a line search; returns proven bounds of it."""
+    """Maximise f by an interior point method with a line search; write the amounts, return bounds of max f."""
     n, r = low.shape
     total = counts.sum()
     if total == 0.0:
@@ -152,7 +152,7 @@ def _derivatives(
 ) -> float:
     """Evaluate f without its constant; write the best means (n,), the slopes (r,) and the lower half of V H V (r, r).
 
-    is_second: whether the latter is wanted.  The value is -inf where a channel with counts has a mean of 0.
+    is_second: True also writes the matrix.  The value is -inf if a channel with counts has a mean of 0.
     """
     n, r = low.shape
     value = 0.0
@@ -197,10 +197,10 @@ def _log_sum(counts: Array, means: Array) -> float:
 
 @cached_njit(nogil=True)
 def _factor(low: Array, high: Array, rest: Array, counts: Array, means: Array) -> float:
-    """The largest t that is proven to fulfil the condition of every column, nearly.
+    """Find a t, nearly the largest, that provably meets the condition of every column; 0 if none was found.
 
-    Newton steps on a convex function come from the right.  Its value is bounded from above: ratios are off by at most
-    4 u of themselves, terms by 4 u of theirs, shapes that are rounded once included, and the sum by n u of their sizes.
+    Newton steps on a convex function approach its root from the right.  The computed value is an upper bound: ratios
+    have relative errors of at most 4 u and so have terms, rounded shapes included; the sum adds n u of their sizes.
     """
     n, r = low.shape
     t = _LARGEST
@@ -229,10 +229,10 @@ def _factor(low: Array, high: Array, rest: Array, counts: Array, means: Array) -
 
 @cached_njit(nogil=True)
 def _bounds(low: Array, high: Array, rest: Array, counts: Array, amounts: Array) -> tuple[float, float]:
-    """Numbers below and above the supremum of f, rounding included; see the module.
+    """A lower and an upper bound of the supremum of f, rounding included; the docstring of the module derives them.
 
-    Means are off by at most (r + 3) u of themselves, which moves f by as much of counts and means; a logarithm errs by
-    9 u and 3 u of its size, a sum of n terms by n u of their sizes.  Twice that is taken off.
+    Means have a relative error of at most (r + 3) u, which moves f by (r + 3) u of counts and means.  A logarithm has
+    an error of 9 u plus 3 u of its size, a sum of n terms one of n u of their sizes.  The bounds allow for twice that.
     """
     n, r = low.shape
     total = 0.0
