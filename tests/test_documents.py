@@ -15,27 +15,25 @@ from physupport._codec import (
     MOST_LISTED,
     Hash,
     Real,
+    array_digest,
     array_json,
     bound,
     bound_json,
     bounds,
     bounds_json,
+    canonical,
+    chain_hash,
     check_form,
+    content_hash,
     described,
     dumped,
     in_words,
     loaded,
+    pieces_hash,
     real,
+    rows_hash,
     told,
     whole,
-)
-from physupport._hashes import (
-    array_digest,
-    canonical,
-    chain_hash,
-    content_hash,
-    pieces_hash,
-    rows_hash,
 )
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

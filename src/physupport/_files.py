@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ._codec import pieces_hash
 from ._errors import MisuseError
-from ._hashes import pieces_hash
 
 if sys.platform != "win32":
     import fcntl

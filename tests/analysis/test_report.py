@@ -10,9 +10,8 @@ from html import escape
 import numpy as np
 import pytest
 
-from physupport._codec import array_json, real, whole
+from physupport._codec import array_json, canonical, content_hash, real, whole
 from physupport._errors import MisuseError
-from physupport._hashes import canonical, content_hash
 from physupport.aeb import FixedOrder, continue_run
 from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions

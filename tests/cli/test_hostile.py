@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from physupport import MisuseError
-from physupport._hashes import content_hash
+from physupport._codec import content_hash
 from physupport.cli import app
 from physupport.project import load_project, run_project
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport._hashes import rows_hash
+from physupport._codec import rows_hash
 from physupport.io import ArrayRows, HashedRows, _table, as_table, read_table
 
 VALUES = np.random.default_rng(2).integers(-9, 9, size=(50, 3)).astype(np.float64)

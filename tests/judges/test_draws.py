@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from physupport._hashes import draws_seed
+from physupport._codec import draws_seed
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid

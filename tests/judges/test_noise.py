@@ -8,8 +8,8 @@ import pytest
 from flint import arb, ctx
 from scipy import stats
 
+from physupport._codec import content_hash
 from physupport._errors import MisuseError
-from physupport._hashes import content_hash
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, PhysicalSupport, StreamPlan
 from physupport.banks import Library, bank_regions, library_bank, product_grid

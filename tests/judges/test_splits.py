@@ -9,7 +9,7 @@ from flint import arb
 from scipy.stats import binom, norm
 
 from physupport import MisuseError
-from physupport._hashes import draws_seed, rows_hash
+from physupport._codec import draws_seed, rows_hash
 from physupport.banks import array_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict, decoded, make_judge

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.special import softmax
 
-from physupport._hashes import rows_seed
+from physupport._codec import rows_seed
 from physupport.judges.rotation import Draws
 from physupport.maps import Fission, MapProtocol, map_signals
 from physupport.maps._protocol import candidate_levels, chosen_level, price

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from physupport import MisuseError
-from physupport._hashes import content_hash
+from physupport._codec import content_hash
 from physupport.analysis._analyse import begin_running
 from physupport.maps import MapProtocol
 from physupport.project import assemble, forecast, load_project, run_project

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from physupport import MisuseError
-from physupport._hashes import content_hash
+from physupport._codec import content_hash
 from physupport.analysis import StreamPlan
 from physupport.judges import Verdict
 from physupport.project import assemble, forecast, load_project, run_project

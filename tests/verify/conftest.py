@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from physupport._codec import real
-from physupport._hashes import chain_hash
+from physupport._codec import chain_hash, real
 from physupport.aeb import FixedOrder, RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid, region_distances, table_regions

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from physupport._hashes import content_hash
+from physupport._codec import content_hash
 from physupport.cli import app
 from physupport.project import load_project, run_project
 from physupport.verify import verify, verify_beside

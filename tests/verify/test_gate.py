@@ -5,8 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from physupport._codec import dumped, loaded
-from physupport._hashes import content_hash
+from physupport._codec import content_hash, dumped, loaded
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.banks import Library
 from physupport.report import Report, document_hash, fields_json

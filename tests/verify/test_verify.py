@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from physupport._hashes import chain_hash
+from physupport._codec import chain_hash
 from physupport.aeb import FixedOrder
 from physupport.analysis import AnalysisProtocol, report
 from physupport.judges import TableJudge

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_order, read_only
+from .._codec import pieces_hash
 from .._errors import MisuseError
-from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ..questions import Label, Progress, Question, RegionalMap, RegionalProgress, Resolution
 from ._trace import REJECTED, WITNESSED, Brackets

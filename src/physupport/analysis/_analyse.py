@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count
-from .._codec import described
+from .._codec import chain_hash, content_hash, described
 from .._errors import MisuseError, NotFiniteError
-from .._hashes import chain_hash, content_hash
 from .._typing import IntArray
 from .._version import __version__
 from ..aeb import Ending, Tick, Trace, replayed

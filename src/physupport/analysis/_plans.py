@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count, check_open, read_only
+from .._codec import canonical, rows_hash
 from .._errors import MisuseError, NotFiniteError
-from .._hashes import canonical, rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank, Cover
 from ..io import ArrayRows, Axis, HashedRows, SplitRows, Table, as_pairs, as_table, order_of, part_of, same_unit

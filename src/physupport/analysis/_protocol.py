@@ -11,9 +11,8 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from .._checks import check_count, check_open
-from .._codec import described
+from .._codec import content_hash, described, rows_hash
 from .._errors import MisuseError
-from .._hashes import content_hash, rows_hash
 from ..aeb import Policy, Proposals, Stop, Tick, Trace, budget_queries, check_question, check_stop, continue_run, run
 from ..banks import Bank, Cover
 from ..io import SplitRows, split_rows, undivided_rows

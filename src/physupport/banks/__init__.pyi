@@ -25,7 +25,14 @@ from ._learnt import (
     projective_distances as projective_distances,
     sparse_learner as sparse_learner,
 )
-from ._library import JOINT as JOINT, Library as Library, library_states as library_states
+from ._library import (
+    JOINT as JOINT,
+    Library as Library,
+    RegionPlaces as RegionPlaces,
+    check_distances as check_distances,
+    library_states as library_states,
+    point_distances as point_distances,
+)
 from ._moves import (
     Moved as Moved,
     Range as Range,
@@ -33,11 +40,6 @@ from ._moves import (
     Scaled as Scaled,
     checked_ends as checked_ends,
     with_counts as with_counts,
-)
-from ._places import (
-    RegionPlaces as RegionPlaces,
-    check_distances as check_distances,
-    point_distances as point_distances,
 )
 from ._regions import (
     RegionalView as RegionalView,

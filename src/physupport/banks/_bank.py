@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_indices, read_only
-from .._codec import array_json
+from .._codec import array_digest, array_json, content_hash
 from .._errors import MisuseError
-from .._hashes import array_digest, content_hash
 from .._typing import Array, BoolArray, IntArray
 from ._states import ArrayWriter, Nuisances, States, check_distinct_rows, check_size, frozen
 

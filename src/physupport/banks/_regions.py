@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_indices, check_whole, read_only
-from .._codec import array_json
+from .._codec import array_digest, array_json, content_hash
 from .._errors import MisuseError
-from .._hashes import array_digest, content_hash
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
-from ._places import RegionPlaces
+from ._library import RegionPlaces
 from ._states import ArrayWriter, Subsets, check_size
 
 # What is asked about a bank is held as columns of its explanations; more would not fit the memory of one machine.

@@ -17,8 +17,8 @@ from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_float64, check_count, check_open, check_order
+from .._codec import add_rows, rows_hasher
 from .._errors import MisuseError, NotFiniteError
-from .._hashes import add_rows, rows_hasher
 from .._typing import Array, IntArray
 
 # Bytes of a table of which rows in any order are read at once, and of a gap between rows that is read with them.

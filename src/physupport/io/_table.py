@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import read_only_view
+from .._codec import rows_hash
 from .._errors import MisuseError, shown
-from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ._names import Axis, is_numbering, matches, order_of, place_of, same_unit
 from ._rows import part_of

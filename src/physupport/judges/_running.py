@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from .._codec import pieces_hash
 from .._errors import MisuseError
-from .._hashes import pieces_hash
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 import numpy as np
 
-from .._codec import read_back
+from .._codec import draws_seed, read_back, rows_hash
 from .._errors import MisuseError
-from .._hashes import draws_seed, rows_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -66,7 +65,7 @@ class Sealed:
 
     @cached_property
     def draws_seed(self) -> int:
-        """The seed of all draws of the judge, see `physupport._hashes.draws_seed`; reads the rows."""
+        """The seed of all draws of the judge, see `physupport._codec.draws_seed`; reads the rows."""
         hashes = {
             stream.name: rows_hash(stream.rows.blocks(), (stream.rows.n_rows, stream.rows.width))
             for stream in self.streams

@@ -16,7 +16,11 @@ from ._covers import check_cover as check_cover, cover_ranges as cover_ranges
 from ._design import (
     RANK_TOLERANCE as RANK_TOLERANCE,
     Design as Design,
+    NoiseLook as NoiseLook,
+    agreement as agreement,
+    noise_ratio as noise_ratio,
     option_channels as option_channels,
+    tells_strengths as tells_strengths,
     whitening as whitening,
 )
 from ._latent import KnownCodes as KnownCodes, Latent as Latent
@@ -49,12 +53,6 @@ from ._mixtures import (
     Tangent as Tangent,
     calibration_mixture as calibration_mixture,
     calibration_tangent as calibration_tangent,
-)
-from ._noise import (
-    NoiseLook as NoiseLook,
-    agreement as agreement,
-    noise_ratio as noise_ratio,
-    tells_strengths as tells_strengths,
 )
 from ._noisy import NoisyLaw as NoisyLaw
 from ._opponents import (

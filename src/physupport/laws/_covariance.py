@@ -14,8 +14,8 @@ from .._typing import Array, IntArray
 from ..banks import Bank, RangeSizes
 from ..io import RowSource, as_complex, turned
 from . import streams
+from ._design import Strength, StrengthsSeen
 from ._law import CoverSizes, Energy, Law, Part, Sampler, register
-from ._noise import Strength, StrengthsSeen
 from ._noisy import NoisyLaw, chi_square, whitened_energy
 from ._opponents import Point, Proposal, leading_point
 from ._stream import Stream

@@ -14,8 +14,7 @@ from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
-from ._design import Design
-from ._noise import NoiseSeen, StrengthsSeen
+from ._design import Design, NoiseSeen, StrengthsSeen
 from ._opponents import KINDS, Mixture, Opponent, Proposal, bank_key, decode_mixture, decode_point
 from ._stream import Stream
 

@@ -18,6 +18,8 @@ from . import streams
 from ._design import (
     RANK_TOLERANCE,
     Design,
+    NoiseLook,
+    NoiseSeen,
     by_element,
     check_covariance,
     check_rank,
@@ -33,7 +35,6 @@ from ._design import (
     with_variants,
 )
 from ._law import CoverSizes, Law, Part, register
-from ._noise import NoiseLook, NoiseSeen
 from ._opponents import Mixture, Proposal
 from ._stream import check_checkpoints
 

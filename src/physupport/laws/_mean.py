@@ -15,8 +15,8 @@ from ..banks import Bank, RangeSizes
 from ..io import RowSource, as_pairs, mean_row
 from . import streams
 from ._covariance import mean_divergences
+from ._design import Strength, StrengthsSeen
 from ._law import CoverSizes, Energy, Law, Part, Sampler, register
-from ._noise import Strength, StrengthsSeen
 from ._noisy import NoisyLaw, chi_square, read_noises, squares
 from ._opponents import Point, Proposal, mean_opponent
 from ._stream import Stream

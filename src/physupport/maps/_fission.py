@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_count, check_positive
+from .._codec import pieces_hash, rows_seed
 from .._compiled import cached_njit
 from .._errors import MisuseError
-from .._hashes import pieces_hash, rows_seed
 from .._typing import Array, Field, IntArray
 from ..judges.rotation import EPS, Draws, Rotation, RotationTable, leading_share
 from ..laws import Design, NoiseLook

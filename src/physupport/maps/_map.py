@@ -17,9 +17,8 @@ import numpy as np
 from numba import get_num_threads
 
 from .._checks import check_count
-from .._codec import array_json
+from .._codec import array_json, content_hash, rows_hash
 from .._errors import MisuseError
-from .._hashes import content_hash, rows_hash
 from .._typing import BoolArray, Field
 from .._version import __version__
 from ._protocol import GATES, LABELS, BlockWork, MapProtocol, Pieces, chosen_level

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_open
+from .._codec import content_hash
 from .._compiled import cached_njit
 from .._errors import MisuseError
-from .._hashes import content_hash
 from .._typing import Array, BoolArray, Field, IntArray
 from ..analysis import AnalysisProtocol
 from ..io import as_pairs

@@ -10,8 +10,8 @@ from math import isclose
 from types import SimpleNamespace
 from typing import Any, cast
 
+from .._codec import canonical
 from .._errors import MisuseError
-from .._hashes import canonical
 from ..aeb import Policy, Proposals, budget_queries
 from ..analysis import AnalysisProtocol, Proposed, Result, StreamPlan, freeze, stored_trace
 from ..banks import Bank

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .._codec import pieces_hash
 from .._errors import MisuseError
-from .._hashes import pieces_hash
 from .._typing import Array, Field
 from ..io import Axis, is_unit, matches, same_unit
 from ..responses import RESPONSES, Peak, Response

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .._codec import file_hash
 from .._errors import MisuseError
-from .._hashes import file_hash
 from .._typing import IntArray
 from ..io import (
     Axis,

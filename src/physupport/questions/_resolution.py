@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_indices, check_nonnegative, read_only
-from .._codec import array_json
+from .._codec import array_json, pieces_hash
 from .._errors import MisuseError
-from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances, region_distances
 from ._question import Answer, Certificate, Contradictions, FieldElements, FieldValues, Label, Progress, Question

@@ -10,10 +10,9 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol, final, runtime_checkable
 
-from .._codec import dumped, loaded
+from .._codec import content_hash, dumped, loaded
 from .._errors import MisuseError
 from .._files import write_whole
-from .._hashes import content_hash
 from ..local.planning import MOST_ROWS
 from ._words import Entry, cut, explanation_words, plain, sentence_of
 

@@ -22,12 +22,12 @@ from .._codec import (
     bounds,
     bounds_json,
     check_form,
+    content_hash,
     in_words,
     real,
     whole,
 )
 from .._errors import MisuseError
-from .._hashes import content_hash
 from .._typing import IntArray
 from ..banks import (
     Bank,

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from .._codec import MARGIN_TOLERANCE, Node, Refusal, described, differences
-from .._hashes import rows_hash
+from .._codec import MARGIN_TOLERANCE, Node, Refusal, described, differences, rows_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows

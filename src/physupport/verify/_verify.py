@@ -10,9 +10,8 @@ from typing import Any, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._codec import Node, Refusal, check_written, described, differences, loaded
+from .._codec import Node, Refusal, chain_hash, check_written, content_hash, described, differences, loaded
 from .._errors import MisuseError
-from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Ending, Trace, replayed
 from ..banks import Bank

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport._hashes import content_hash
+from physupport._codec import content_hash
 from physupport.aeb import FixedOrder
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import coherence, diagnose, misfit, rows_needed

@@ -10,8 +10,8 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike
 
 from ..._checks import check_array, check_count, check_indices, check_open, read_only
+from ..._codec import rows_seed
 from ..._errors import MisuseError
-from ..._hashes import rows_seed
 from ..._typing import Array, IntArray
 from ...laws import Law, in_pieces
 from .._by_evidence import AverageJudge

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, stdtr
 
 from ..._checks import check_count, check_indices, check_nonnegative, check_open, check_positive
+from ..._codec import rows_seed
 from ..._errors import MisuseError
-from ..._hashes import rows_seed
 from ..._typing import Array, Field, IntArray
 from .._judge import Verdicts
 from ._free import FreeRows

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._codec import real
+from ..._codec import pieces_hash, real
 from ..._errors import MisuseError, visible
 from ..._files import write_whole
-from ..._hashes import pieces_hash
 from ...banks import JOINT
 from .. import pictures
 from .._diagnosis import LEVELS_NOTE
