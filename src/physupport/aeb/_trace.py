@@ -109,7 +109,7 @@ def budget_queries(budget: int | float | Fraction, size: int) -> int:
     if isinstance(budget, float | Fraction):
         if not 0.0 <= budget <= 1.0:
             raise MisuseError("budget", "lie between 0 and 1 as a share of the bank", repr(budget))
-        share = Fraction(repr(float(budget))) if isinstance(budget, float) else budget
+        share = Fraction(str(budget))
         return max(1, int(share * size)) if share else 0
     return min(check_count("budget", budget, 0), size)
 

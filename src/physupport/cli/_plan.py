@@ -244,9 +244,12 @@ def _json(planned: "Plan", sentences: list[str]) -> str:
 
 
 def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    return None if isinstance(value, float) and not isfinite(value) else value
+    match value:
+        case dict():
+            return {key: _finite(entry) for key, entry in value.items()}
+        case float() if not isfinite(value):
+            return None
+    return value
 
 
 def _check_picture(path: Path | None) -> None:

@@ -175,10 +175,11 @@ def _check_programs(client: Any, checked: set[str]) -> None:  # noqa: ANN401
     """Raise if a worker lacks the package or runs another program; those that do not are added to `checked`."""
     new = [address for address in client.ncores() if address not in checked]
     for address, found in (client.run(program, workers=new, on_error="return") if new else {}).items():
-        if isinstance(found, OSError):  # is gone
-            continue
-        if isinstance(found, Exception):
-            raise MisuseError("scheduler", _SAME, f"{address}, which cannot ({found})", _INSTALL)
+        match found:
+            case OSError():  # is gone
+                continue
+            case Exception():
+                raise MisuseError("scheduler", _SAME, f"{address}, which cannot ({found})", _INSTALL)
         if found != program():
             raise MisuseError("scheduler", _SAME, f"{address} with {_difference(program(), found)}", _INSTALL)
         checked.add(address)

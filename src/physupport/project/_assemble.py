@@ -67,13 +67,6 @@ class RegionResolution:
         )
 
 
-def project_question(project: Project, physical: Physical, bank: Bank) -> RegionalMap | RegionResolution:
-    """The question of the file: a map, or a resolution if it has a table `resolution`."""
-    view = bank_regions(bank)
-    spec = project.settings.resolution
-    return _map(project, physical, view) if spec is None else _resolution(project, physical, view, spec)
-
-
 def _map(project: Project, physical: Physical, view: RegionalView) -> RegionalMap:
     """A rule for every region that the file asks about."""
     rules = {}
@@ -252,9 +245,11 @@ def read_parts(project: Project) -> tuple[Physical, dict[str, Table]]:
 def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Table]) -> Assembled:
     """The same from what was read."""
     bank = project_bank(project, physical)
-    question = project_question(project, physical, bank)
-    replicates = read_replicates(project, physical)
     settings = project.settings
+    view = bank_regions(bank)
+    asked = settings.resolution
+    question = _map(project, physical, view) if asked is None else _resolution(project, physical, view, asked)
+    replicates = read_replicates(project, physical)
     plans = project_plans(project, physical, bank)
     project.channels.check_named(project.name)
     judge = project_judge(project, plans["deployment"].law, replicates)

@@ -277,7 +277,9 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError as error:  # a name that no file can have
         raise MisuseError("project", "be a readable file", f"{str(path)!a} ({error})") from None
     try:
-        _check_parts(text)
+        # The parser takes time and memory by the square of the number of parts of a key.
+        if any(word["long"] is not None for word in _WORD.finditer(text)):
+            raise RecursionError
         return tomllib.loads(text)
     except ValueError as error:  # also of numbers with more digits than Python reads
         fault = str(error)
@@ -292,12 +294,6 @@ _MOST_PARTS = 100
 _BETWEEN = r"#[^\n]*|\"{3}(?:[^\\]|\\.)*?(?:\"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)"
 _PART = r"(?:[\w-]++|\"(?:[^\"\\\n]|\\.)*+\"?+|'[^'\n]*+'?+)"
 _WORD = re.compile(rf"{_BETWEEN}|(?:{_PART}[ \t]*\.[ \t]*){{{_MOST_PARTS}}}(?P<long>)|{_PART}", re.DOTALL)
-
-
-def _check_parts(text: str) -> None:
-    """Refuse a key of hundreds of parts, for which the parser takes time and memory by the square of their number."""
-    if any(word["long"] is not None for word in _WORD.finditer(text)):
-        raise RecursionError
 
 
 def named_by_key(project: Project, key: str) -> AbstractContextManager[None]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -314,10 +315,11 @@ def _groups(project: Project) -> dict[str, str]:
     return group_of
 
 
-def _members(content: object) -> list[str]:
-    if isinstance(content, dict):
+def _members(content: Any) -> list[str]:  # noqa: ANN401  a list or a table
+    """The elements of a group, which is a list of these or a table of such lists."""
+    if type(content) is dict:
         return [member for inner in content.values() for member in _members(inner)]
-    return [str(member) for member in content] if isinstance(content, list) else []
+    return list(content)
 
 
 def replicate_notes(project: Project, replicates: Replicates | None) -> list[str]:

@@ -117,12 +117,14 @@ def as_values(value: object, others: Iterable[str] = ()) -> tuple[float, ...]:
 
     others: keys of tables that may stand in their place, for who misspells one of these.
     """
-    if isinstance(value, dict):
-        return _spread(value, others)
-    entries = value if isinstance(value, list | tuple) else [value]
-    if not entries:
-        raise broken("hold at least one number", "none")
-    return tuple(_number(entry) for entry in entries)
+    match value:
+        case dict():
+            return _spread(value, others)
+        case []:
+            raise broken("hold at least one number", "none")
+        case list() | tuple():
+            return tuple(map(_number, value))
+    return (_number(value),)
 
 
 def _number(entry: Any) -> float:  # noqa: ANN401
@@ -230,9 +232,10 @@ FileSpec = Annotated[File, BeforeValidator(_as_file)]
 
 def _variants(value: object) -> object:
     """One file; several, in a list, are variants."""
-    if isinstance(value, list) and len(value) < 2:
+    files = value if isinstance(value, list) else [value]
+    if files is value and len(files) < 2:
         raise broken("be one file, or a list of two or more", shown(value))
-    return tuple(File.model_validate(_as_file(file)) for file in (value if isinstance(value, list) else [value]))
+    return tuple(File.model_validate(_as_file(file)) for file in files)
 
 
 VariantFiles = Annotated[tuple[File, ...], PlainValidator(_variants)]

@@ -216,16 +216,17 @@ def _copied(groups: Groups, depth: int = 1) -> Groups:
 def _flattened(argument: str, groups: Groups) -> Iterator[tuple[str, dict[str, None]]]:
     """Names and members; inner groups before the one that holds them, whose members are those of its own parts."""
     for name, content in groups.items():
-        if isinstance(content, str):
-            raise MisuseError(argument, "be lists of elements or groups", f"{name!r}: {content!r}")
-        if not isinstance(content, Mapping):
-            yield name, dict.fromkeys(content)
-            continue
-        members: dict[str, None] = {}
-        for inner, part in _flattened(argument, content):
-            yield inner, part
-            members |= part
-        yield name, members
+        match content:
+            case str():
+                raise MisuseError(argument, "be lists of elements or groups", f"{name!r}: {content!r}")
+            case Mapping():
+                members: dict[str, None] = {}
+                for inner, part in _flattened(argument, content):
+                    yield inner, part
+                    members |= part
+                yield name, members
+            case _:
+                yield name, dict.fromkeys(content)
 
 
 # Labels are computed and stored as their numbers in this list; the order never changes.

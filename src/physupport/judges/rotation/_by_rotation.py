@@ -92,11 +92,15 @@ class ByRotation(JudgeSpec):
         _check_spans(design.radii is None and not design.is_cone)
         table = RotationTable(design.columns, design.active, design.background, names=design.names)
         outsiders = self._outsiders(design, n_rows, n_channels)
+        # Beside the noise the other parts can reject at every level at which they could without; parts of a level are
+        # rounded, so that one draw is to spare.
+        parts = 0 if outsiders is None or not outsiders.noise else len(outsiders.parts)
+        gate_draws = self.gate_draws if parts < 2 else -(-(self.gate_draws + 1) * parts // (parts - 1))
         shared: dict[str, Any] = {
             "rows": design.rows,
             "seed": seed,
             "draws": self.draws,
-            "gate_draws": self._gate_draws(outsiders),
+            "gate_draws": gate_draws,
             "outsiders": outsiders,
             "companions": _companions(design),
             "whiteness": True,
@@ -111,14 +115,6 @@ class ByRotation(JudgeSpec):
         if not self.noise:
             return scanned
         return Outsiders(noise=True, share=self.outsiders.share) if scanned is None else replace(scanned, noise=True)
-
-    def _gate_draws(self, outsiders: Outsiders | None) -> int:
-        """The draws with which the other parts can reject at every level at which they could without the noise.
-
-        One is to spare: parts of a level are rounded.
-        """
-        parts = 0 if outsiders is None or not outsiders.noise else len(outsiders.parts)
-        return self.gate_draws if parts < 2 else -(-(self.gate_draws + 1) * parts // (parts - 1))
 
     def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
         """Any number of them, of responses that are columns."""
@@ -170,17 +166,14 @@ class BankRotation(Judge):
         for setting, level in np.unique(np.stack([settings, levels]), axis=1).T.tolist():
             alike = np.flatnonzero((settings == setting) & (levels == level))
             distinct, where = np.unique(keys[alike], return_inverse=True)
-            judged = self._judged(int(setting), distinct, level).rows(where)
+            if 0.0 < level < 1.0:
+                judged = self.judges[int(setting)].verdicts(distinct, level).rows(where)
+            else:  # at a level of 0 everything is kept and at 1 nothing, whatever these rows say
+                code = Verdict.ADMISSIBLE if level == 0.0 else Verdict.REJECTED
+                judged = Verdicts.unmeasured(np.full(len(alike), code, dtype=np.uint8))
             codes[alike] = judged.codes
             bounds[:, alike] = [judged.lower, judged.upper]
         return Verdicts(codes, *bounds)
-
-    def _judged(self, setting: int, keys: IntArray, level: float) -> Verdicts:
-        """At a level of 0 everything is kept and at 1 nothing, whatever these rows say."""
-        if 0.0 < level < 1.0:
-            return self.judges[setting].verdicts(keys, level)
-        code = Verdict.ADMISSIBLE if level == 0.0 else Verdict.REJECTED
-        return Verdicts.unmeasured(np.full(len(keys), code, dtype=np.uint8))
 
     def _levels(self, explanations: IntArray) -> Array:
         """(k,) at most the level times the evidence of the other streams at their end.

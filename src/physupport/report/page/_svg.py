@@ -166,7 +166,10 @@ def _panel(box: _Box) -> Iterator[Markup]:
     ends = [mark for mark in box.panel.marks if mark.kind == "end"]
     places = spread_apart([box.y(end.place[1]) for end in ends], _LINE, box.top, box.bottom)
     for end, y in zip(ends, places, strict=True):
-        yield from _end(end, y, box)
+        if end.texts[1]:
+            ((x, own),) = box.places(end, end.ys)
+            yield tag("path", d=f"M{x + 4:.1f} {own:.1f}L{box.right + 8} {y:.1f}", class_="leader")
+        yield _text(*end.texts, x=box.right + 12, y=y + 4, class_=f"end {end.role}")
 
 
 def _horizontal_axis(axis: Axis, box: _Box) -> Iterator[Markup]:
@@ -246,13 +249,6 @@ def _label(mark: Mark, box: _Box) -> Iterator[Markup]:
     ((x, y),) = box.places(mark, mark.ys)
     yield label_sign(mark.role, x, y - 6 - mark.lift)
     yield tag("text", *mark.texts, x=x + 18, y=y + 4 - mark.lift, class_=f"label-text {mark.role}")
-
-
-def _end(mark: Mark, y: float, box: _Box) -> Iterator[Markup]:
-    if mark.texts[1]:
-        ((x, own),) = box.places(mark, mark.ys)
-        yield tag("path", d=f"M{x + 4:.1f} {own:.1f}L{box.right + 8} {y:.1f}", class_="leader")
-    yield _text(*mark.texts, x=box.right + 12, y=y + 4, class_=f"end {mark.role}")
 
 
 def _cells(mark: Mark, box: _Box) -> Iterator[Markup]:
