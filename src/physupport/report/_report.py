@@ -205,12 +205,13 @@ class Report:
 
     def _footing(self) -> str:
         outcome = self.document["outcome"]
-        size = self.document["protocol"]["size"]
+        protocol = self.document["protocol"]
+        size = protocol["size"]
+        queries = outcome["queries"]
         return (
-            f"Level {self.level!r}; {self.queries} of {size} explanations asked about (budget {outcome['budget']}), "
-            f"{outcome['witnessed'] + outcome['indeterminate']} kept, {size - self.queries} not asked about; "
-            f"seed {self.seed}; "
-            f"report {self.digests['document'][:16]}."
+            f"Level {self.level!r}; {queries} of {size} explanations asked about (budget {outcome['budget']}), "
+            f"{outcome['witnessed'] + outcome['indeterminate']} kept, {size - queries} not asked about; "
+            f"seed {protocol['seed']}; report {self.document['digests']['document'][:16]}."
         )
 
     def json(self) -> str:

@@ -322,16 +322,23 @@ class RotationJudge:
         Labels are withheld where the gate rejects the best fit and not all others, which may be left by accident.
         """
         best = self._best()
-        level = self.levels(self.level).gate
+        levels = self.levels(self.level)
+        level = levels.gate
         whiteness = self.rows.whiteness(best) if self.spec.whiteness else None
         findings: list[Finding] = []
         is_rejected = False
         if self.spec.outsiders is not None:
             with np.errstate(divide="ignore"):  # of a p-value of 0
                 margins = self._gate_margins(self.spec.outsiders, np.array([best]), level)
-            further = self._further(best)
-            findings = [*further, *self.rows.findings(best)]
-            is_rejected = bool(margins[0][0] > 0.0) or any(finding.p <= level for finding in further)
+            findings = [*self.rows.findings(best)]
+            is_rejected = bool(margins[0][0] > 0.0)
+            further = self.rows.further(best)
+            if further is not None:
+                # Its p-value is multiplied by the level of a part of the gate over its own: both are compared with one.
+                own = levels.rivals * (1.0 - SCREEN_SHARE)
+                rivals = replace(further, closed=min(1.0, further.p * level / own))
+                findings.insert(0, rivals)
+                is_rejected = is_rejected or rivals.p <= level
         return {
             "best": best,
             "is_best_rejected": is_rejected,
@@ -341,17 +348,6 @@ class RotationJudge:
             "whiteness": None if whiteness is None else whiteness.encode(),
             "zero_rows": int((~self.rows.rows.any(axis=1)).sum()),
         }
-
-    def _further(self, best: int) -> list[Finding]:
-        """The test against rivals as a finding, where it may reject the best fit, too.
-
-        Its p-value is multiplied by the level of a part of the gate over its own, so that both are compared with one.
-        """
-        levels = self.levels(self.level)
-        found = self.rows.further(best)
-        if found is None:
-            return []
-        return [replace(found, closed=min(1.0, found.p * levels.gate / (levels.rivals * (1.0 - SCREEN_SHARE))))]
 
     @np.errstate(divide="ignore", invalid="ignore")
     def _best(self) -> int:
