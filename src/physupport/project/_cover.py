@@ -8,10 +8,10 @@ from .._errors import MisuseError, misuse_named
 from .._typing import Array, IntArray
 from ..banks import Cover, Library, cover_boxes
 from ..laws import cover_ranges, make_law
-from ..responses import Parameter, Response
+from ..responses import Response
 from ._element_list import ElementList
 from ._load import Channels, Project, named_by_key
-from ._responses import nominal_responses, read_axis
+from ._responses import nominal_responses, project_parameters, read_axis
 from ._schema import CoverSpec
 from ._supports import BankCounts, bank_counts, most_active
 from ._tables import read_tables
@@ -39,22 +39,6 @@ def eta_shares(project: Project) -> tuple[float, float, float]:
     ranges = len(strengths), int(noise is not None)
     part = (0.0 if settings.cover is None else settings.cover.eta) / (places + sum(ranges))
     return part * places, part * ranges[0], part * ranges[1]
-
-
-def project_parameters(project: Project) -> list[Parameter]:
-    """The parameters in the order of the file; a coordinate is named there and numbered here."""
-    parameters = []
-    names = project.settings.elements.coordinates
-    for name, spec in project.settings.parameters.items():
-        if spec.coordinate is not None and spec.coordinate not in names:
-            rule = f"be one of {', '.join(names)}"
-            raise project.misuse(f"parameters.{name}.coordinate", rule, repr(spec.coordinate))
-        coordinate = 0 if spec.coordinate is None else names.index(spec.coordinate)
-        pattern = None if spec.pattern is None else np.array(spec.pattern)
-        with named_by_key(project, f"parameters.{name}"):
-            called = "" if name == spec.kind else name
-            parameters.append(Parameter(spec.kind, np.array(spec.points), pattern, coordinate, called))
-    return parameters
 
 
 def project_cover(

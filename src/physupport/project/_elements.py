@@ -14,10 +14,10 @@ from ..banks import Cover, Library
 from ..io import as_pairs
 from ..laws import law_named
 from ..responses import Parameter, Response, Settings, settings_grid
-from ._cover import project_cover, project_parameters, table_library
+from ._cover import project_cover, table_library
 from ._element_list import read_element_file
 from ._load import Project, named_by_key
-from ._responses import nominal_responses, read_atoms, read_axis
+from ._responses import nominal_responses, project_parameters, read_atoms, read_axis
 from ._schema import RelativeError
 from ._supports import BankCounts, bank_counts
 from ._tables import Numbers, begin_channels

@@ -16,7 +16,7 @@ from .._codec import pieces_hash
 from .._errors import MisuseError
 from .._typing import Array, Field
 from ..io import Axis, is_unit, matches, same_unit
-from ..responses import RESPONSES, Peak, Response
+from ..responses import RESPONSES, Parameter, Peak, Response
 from ._element_list import ElementList
 from ._load import Project, named_by_key
 from ._sections import File, RegisteredResponse
@@ -266,3 +266,19 @@ def read_axis(project: Project) -> Array | None:
     unit = unit or (stated if is_unit(stated) else "")
     order = project.channels.order(project.name(key), key, [f"{place!r} {unit}".rstrip() for place in axis.tolist()])
     return axis if order is None else axis[order]
+
+
+def project_parameters(project: Project) -> list[Parameter]:
+    """The parameters in the order of the file; a coordinate is named there and numbered here."""
+    parameters = []
+    names = project.settings.elements.coordinates
+    for name, spec in project.settings.parameters.items():
+        if spec.coordinate is not None and spec.coordinate not in names:
+            rule = f"be one of {', '.join(names)}"
+            raise project.misuse(f"parameters.{name}.coordinate", rule, repr(spec.coordinate))
+        coordinate = 0 if spec.coordinate is None else names.index(spec.coordinate)
+        pattern = None if spec.pattern is None else np.array(spec.pattern)
+        with named_by_key(project, f"parameters.{name}"):
+            called = "" if name == spec.kind else name
+            parameters.append(Parameter(spec.kind, np.array(spec.points), pattern, coordinate, called))
+    return parameters

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import Array, Field, IntArray
 from ._kernels import BLOCK, count, count_batch, longest, padded, screen_batch
-from ._pairs import Pairs, has_pairs
+from ._pairs import Pairs
 from ._rows import SCREEN_SHARE, Contest, Counts, Rotations, exceeding, most_rejected
 from ._table import (
     EPS,
@@ -76,7 +76,7 @@ class MeanRows(Rotations):
         """(M,) signs of the coefficients of single atoms; 0 of other supports, and where pairs have their own way."""
         table = self.table
         sides = np.zeros(table.size, dtype=np.int64)
-        if self.spec.companions is not None and self.parts == 1 and not has_pairs(table):
+        if self.spec.companions is not None and self.parts == 1 and not table.has_pairs:
             alone = [e for e, support in enumerate(table.supports) if len(support) == 1]
             signs = self.spec.companions.signs(table.atoms.shape[1])
             sides[alone] = signs[[table.supports[e][0] for e in alone]]
@@ -132,7 +132,7 @@ class MeanRows(Rotations):
     @cached_property
     def _pairs(self) -> Pairs | None:
         """The way of pairs, where it is open."""
-        if self.parts == 2 or not has_pairs(self.table):
+        if self.parts == 2 or not self.table.has_pairs:
             return None
         pairs = Pairs(self)
         return pairs if pairs.is_safe else None

@@ -10,7 +10,7 @@ from ..._typing import Array, IntArray
 from ...laws import in_pieces
 from ._kernels import PAIR_BLOCK, count_pairs, screen_pairs, tail
 from ._rows import SCREEN_SHARE, Counts, most_rejected
-from ._table import RotationTable, near_together
+from ._table import near_together
 
 if TYPE_CHECKING:
     from ._mean import MeanRows
@@ -18,20 +18,11 @@ if TYPE_CHECKING:
 # Of the level: for rejecting what none of the first draws exceeds.
 GLANCE_SHARE = 0.1
 _BATCH = 256
-_FEWEST = 200
 # Of the screen's limit, what pairs that are bounded together may take.
 _TOGETHER = 0.1
 _STEPS = 4096
 # Squared sines of pairs below this are for spans found by singular values.
 _LEAST_BESIDE = 1e-6
-
-
-def has_pairs(table: RotationTable) -> bool:
-    """True if this way is open, and shorter: real supports of at most two atoms, most pairs of the atoms among them."""
-    sizes = np.array([len(support) for support in table.supports])
-    if table.is_complex or sizes.max() != 2 or table.size < _FEWEST or (table.ranks != sizes).any():
-        return False
-    return bool(8 * table.size >= table.atoms.shape[1] ** 2)
 
 
 class Tables(NamedTuple):

@@ -66,6 +66,8 @@ EPS = float(np.finfo(np.float64).eps)
 # Sizes whose squares, times the weight of any penalty that is taken, are far from overflow and underflow.
 _LEAST_SIZE = 1e-80
 _LARGEST_SIZE = 1e80
+# Explanations, at least, for which tables of all pairs of atoms are worth making.
+_FEWEST_PAIRS = 200
 
 
 @final
@@ -128,6 +130,14 @@ class RotationTable:
     def is_complex(self) -> bool:
         """True if rows, coefficients and noise are complex."""
         return bool(np.iscomplexobj(self.bases))
+
+    @property
+    def has_pairs(self) -> bool:
+        """True if `Pairs` can judge, and sooner: real supports of at most two atoms, most pairs of atoms among them."""
+        sizes = np.array([len(support) for support in self.supports])
+        if self.is_complex or sizes.max() != 2 or self.size < _FEWEST_PAIRS or (self.ranks != sizes).any():
+            return False
+        return bool(8 * self.size >= self.atoms.shape[1] ** 2)
 
     def whitened(self, whitener: Field) -> "RotationTable":
         """The same explanations for rows multiplied by whitener (p, q), see `whitening`."""
