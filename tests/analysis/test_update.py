@@ -20,7 +20,7 @@ WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, 8)[:, None] - np.array([0.1, 0.4, 
 LIBRARY = Library(
     ["p1", "p2", "p3", "p4"], ["line"] * 4, np.arange(4.0)[:, None], WAVES / np.linalg.norm(WAVES, axis=0)
 )
-LEVEL, RUNS, LOOKS, STEP = 0.1, 400, 12, 5
+LEVEL, RUNS, LOOKS, STEP = 0.1, 200, 12, 5
 
 
 def line_bank(noise, strength=0.5):

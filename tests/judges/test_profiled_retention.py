@@ -10,7 +10,7 @@ from physupport.io import ArrayRows, split_rows
 from physupport.judges import Verdict, bank_evidence, verdicts
 from physupport.laws import Mean, ProfiledMean, point_stream
 
-RUNS, LEVEL, N = 500, 0.1, 40
+RUNS, LEVEL, N = 200, 0.1, 40
 ATOMS = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.6, 0.8]]).T
 BANK = array_bank(ATOMS[None], [(0, 1), (0, 2), (1, 2)])
 TRUE, LOWER, UPPER = np.array([1.0, 1.3]), np.full(3, 0.2), np.full(3, 2.0)

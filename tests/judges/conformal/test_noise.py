@@ -8,7 +8,7 @@ from physupport.judges import Verdict
 from physupport.judges.conformal import ByConformal, Replicates
 from physupport.judges.conformal._replicates import MeasuredNoise
 
-LEVEL, RUNS, AXIS = 0.1, 400, np.arange(60.0)
+LEVEL, RUNS, AXIS = 0.1, 200, np.arange(60.0)
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
 UNLUCKY = 1e-6
 

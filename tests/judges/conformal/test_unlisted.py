@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from physupport.judges.conformal import ByConformal, Replicates
 
-LEVEL, RUNS, CHANNELS = 0.2, 1000, 24
+LEVEL, RUNS, CHANNELS = 0.2, 300, 24
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
 UNLUCKY = 1e-6
 

@@ -7,7 +7,7 @@ from scipy.stats import binom
 from physupport.judges import Verdict
 from physupport.judges.conformal import ByConformal, Replicates
 
-LEVEL, RUNS, CHANNELS = 0.1, 300, 20
+LEVEL, RUNS, CHANNELS = 0.1, 200, 20
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
 UNLUCKY = 1e-6
 pytestmark = pytest.mark.slow

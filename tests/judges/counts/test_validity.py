@@ -9,7 +9,7 @@ from physupport.judges.counts import ByCounts, CountTable
 from physupport.judges.counts._fit import fit_all
 from physupport.laws._design import response_band
 
-LEVEL, RUNS = 0.1, 250
+LEVEL, RUNS = 0.1, 200
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
 UNLUCKY = 1e-6
 CHANNELS, OFFSETS = np.arange(60), np.arange(-2.0, 3.0)

@@ -86,7 +86,7 @@ def test_signs_are_those_of_the_bounds():
 @pytest.mark.parametrize("sigma", [None, 1.0])
 def test_rivals_of_one_sign_lose_the_truth_at_their_level_and_keep_less(sigma, tools):
     """The rivals alone, without the sign test that goes with them."""
-    lines, runs, lost, kept = np.abs(tools.make_lines(Q, 40, 2.0)), 300, 0, np.zeros(2)
+    lines, runs, lost, kept = np.abs(tools.make_lines(Q, 40, 2.0)), 200, 0, np.zeros(2)
     table = RotationTable(lines / np.linalg.norm(lines, axis=0), [(i,) for i in range(40)])
     signs = np.ones(40, dtype=np.int64)
     for run in range(runs):

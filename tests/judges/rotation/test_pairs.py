@@ -92,7 +92,7 @@ def test_verdicts_do_not_depend_on_the_unit(size, tools):
 
 @pytest.mark.parametrize(("noise", "is_valid"), [(1.0, True), (2.5, False)], ids=["true", "too small: a control"])
 def test_the_truth_is_lost_in_at_most_the_level_of_the_data_sets(noise, is_valid, tools):
-    table, runs, lost = make_table(tools), 400, 0
+    table, runs, lost = make_table(tools), 200, 0
     truth = table.supports.index((5, 14))
     for run in range(runs):
         rows = make_rows(table, 1, 0.7, run) * noise

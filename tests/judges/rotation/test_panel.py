@@ -13,7 +13,7 @@ from physupport.judges.rotation import ByRotation
 from physupport.laws import KnownCodes, Linear
 
 LEVEL, Q, NOISE = 0.1, 16, 1.0
-RUNS = int(os.environ.get("PHYSUPPORT_RUNS", "400"))
+RUNS = int(os.environ.get("PHYSUPPORT_RUNS", "200"))
 
 
 def make_bank():

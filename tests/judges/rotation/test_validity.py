@@ -11,7 +11,7 @@ from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Rotation, RotationTable, ordered_axis, scanned
 from physupport.laws import whitening
 
-LEVEL, RUNS, FEW_RUNS = 0.1, 400, 300
+LEVEL, RUNS = 0.1, 200
 # `PHYSUPPORT_RUNS=3000 pytest tests/judges/rotation` counts over so many data sets of each kind.
 ALL_RUNS = int(os.environ.get("PHYSUPPORT_RUNS", "0"))
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
@@ -110,7 +110,7 @@ def test_a_whitened_row_of_coloured_noise_is_judged_at_its_level(tools):
         rows = mean_rows(table, rng, truth, 1, lambda rng, shape: (factor @ rng.standard_normal(shape).T).T)
         return Rotation(whitened, seed=run, draws=199).judge(rows @ whitener.T, LEVEL), truth
 
-    assert is_allowed(losses(judge_of, FEW_RUNS), FEW_RUNS)
+    assert is_allowed(losses(judge_of))
 
 
 def correlated(rng, shape):
@@ -125,7 +125,7 @@ def test_negative_control_the_same_count_exposes_correlated_noise_without_a_gate
         truth = int(rng.integers(table.size))
         return Rotation(table, seed=run, draws=199).judge(mean_rows(table, rng, truth, 1, correlated), LEVEL), truth
 
-    assert not is_allowed(losses(judge_of, FEW_RUNS), FEW_RUNS)
+    assert not is_allowed(losses(judge_of))
 
 
 def test_negative_control_the_same_count_exposes_too_small_a_noise_level(tools):
@@ -136,7 +136,7 @@ def test_negative_control_the_same_count_exposes_too_small_a_noise_level(tools):
         truth = int(rng.integers(table.size))
         return Rotation(table, seed=run, draws=199, sigma=0.5).judge(mean_rows(table, rng, truth, 1), LEVEL), truth
 
-    assert not is_allowed(losses(judge_of, FEW_RUNS), FEW_RUNS)
+    assert not is_allowed(losses(judge_of))
 
 
 @pytest.mark.parametrize(("noise", "is_valid"), [(1.0, True), (1.5, False)], ids=["within", "beyond: a control"])
@@ -151,6 +151,6 @@ def test_companions_keep_the_level_together_with_the_rotations(noise, is_valid, 
         rows = 2.0 * table.atoms[:, truth] + noise * rng.standard_normal(64)
         return Rotation(table, seed=run, draws=199, companions=companions).judge(rows, LEVEL), truth
 
-    lost = losses(judge_of, FEW_RUNS)
-    assert is_allowed(lost, FEW_RUNS) == is_valid
+    lost = losses(judge_of)
+    assert is_allowed(lost) == is_valid
     assert lost > 0

@@ -13,7 +13,7 @@ from physupport.judges.rotation import ByRotation, Rotation, RotationTable
 from physupport.report import Report, document_hash
 from physupport.verify import verify
 
-Q, RUNS = 50, 300
+Q, RUNS = 50, 200
 PLACES = np.linspace(6.0, 44.0, 8)
 LINES = np.exp(-0.5 * ((np.arange(Q)[:, None] - PLACES) / 2.0) ** 2)
 LIBRARY = Library([f"L{i}" for i in range(8)], ["axis"] * 8, PLACES[:, None], LINES / np.linalg.norm(LINES, axis=0))

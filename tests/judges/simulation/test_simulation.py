@@ -19,7 +19,7 @@ from physupport.local.shell import orbit_bank
 from physupport.questions import RegionalMap
 from physupport.verify import verify
 
-RUNS, LEVEL = 300, 0.1
+RUNS, LEVEL = 200, 0.1
 UNLUCKY = 1e-6  # fewer than one in a million seeds would fail a valid test, or save a broken one
 SKEW = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 ATOMS = np.array([[0.6, 0.0], [0.0, 0.8], [0.8, 0.6]])

@@ -24,7 +24,7 @@ from physupport.local.regions import (
 )
 from physupport.local.shell import Amplitudes, Block, LocalDictionary
 
-ALPHA_D, ALPHA_T, RUNS, SIGMA = 0.1, 0.1, 400, 0.5
+ALPHA_D, ALPHA_T, RUNS, SIGMA = 0.1, 0.1, 200, 0.5
 AMPLITUDES = Amplitudes(Interval(0.5, 1.5), Interval(0.3, 3.0))
 TRUE_SUPPORTS = [(1, 3), None]
 # The rectangle needs a number of rows to exist at all; just above it its radii are widest.

@@ -22,7 +22,7 @@ from physupport.local.regions import (
 )
 from physupport.local.regions._moments import matrix_coordinates
 
-ALPHAS, RUNS = (0.1, 0.1), 300
+ALPHAS, RUNS = (0.1, 0.1), 200
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**4), st.floats(1e-6, 0.5))
