@@ -13,9 +13,9 @@ demo: $(VENV)/installed-plot
 	$(BIN)/physupport demo
 
 # Two workers, one thread each: more threads than cores only wait for each other. A file of tests stays with one worker,
-# which makes the long runs that its tests share once.
+# which makes the long runs that its tests share once. Modules are compiled once for all processes that the tests start.
 test: $(VENV)/installed-dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Three thousand mutated projects, data files and reports; the tests try the first fifty.
 fuzz: $(VENV)/installed-dev

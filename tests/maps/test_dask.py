@@ -149,7 +149,7 @@ def test_a_local_cluster_imports_nothing_that_others_may_write_and_listens_on_th
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    with _map.workers(BlockWork(None, None, 1), "local", 2) as at_work:
+    with _map.workers(BlockWork(None, None, 1), "local", 1) as at_work:
         client = at_work.executor._client
         known = client.run(lambda: (os.getpid(), sys.path, os.environ["PYTHONSAFEPATH"]))
         assert listening([os.getpid(), *(pid for pid, _, _ in known.values())]) == {"0100007F"}
@@ -165,7 +165,7 @@ def test_a_local_cluster_imports_nothing_that_others_may_write_and_listens_on_th
 def test_without_any_worker_left_the_run_ends_in_words_and_goes_on(bank, tmp_path):
     rows, _ = bank.signals(np.repeat([0.0, 8.0], 150), seed=9)
     protocol = MapProtocol(bank.judge, bank.question, level=0.1)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
 
         def kill_all(done, total):
