@@ -34,7 +34,7 @@ class Proposals:
             object.__setattr__(self, "plausibility", read_only(plausibility))
 
     def check_size(self, size: int) -> None:
-        """Raise unless they speak of a bank of this size."""
+        """Raise unless the proposals are about a bank of this size."""
         if any(e >= size for e in self.explanations):
             raise MisuseError("explanations", f"lie between 0 and {size - 1}", self.explanations)
         if self.plausibility is not None and len(self.plausibility) != size:
@@ -66,9 +66,9 @@ class Policy(Protocol):
     """A rule fixed before held-out data are read; ties are broken by the lowest index."""
 
     def begin(self, run: RunView) -> Iterator[int]:
-        """Unqueried explanations, one after the other, in a run in which nothing has been asked.
+        """Yield unqueried explanations one by one, in a run in which nothing has been asked.
 
-        When the next one is wanted, brackets and question have taken note of the verdict on the one before.
+        Before the next one is taken, brackets and question are updated with the verdict on the one before.
         """
 
     def describe(self) -> dict[str, object]:
@@ -101,7 +101,7 @@ def order_digest(order: Order) -> str | None:
 
 
 def unqueried(order: IntArray, brackets: Brackets) -> Iterator[int]:
-    """Yield the explanations of a list that were not asked about before their turn."""
+    """Yield the explanations of a list, without those that were queried in the meantime."""
     marks = brackets.marks
     for e in np.ascontiguousarray(order, dtype=np.int64).data:
         if not marks[e]:
@@ -191,9 +191,9 @@ class FarthestFirst:
 
 
 def whole_set(run: RunView, choices: Iterator[int], until_witnessed: bool) -> Iterator[int]:
-    """Ask as a policy does until every label is certified or the policy wants nothing; then about all that is left.
+    """Follow a policy until every label is certified or the policy ends; then ask about all remaining explanations.
 
-    What is left comes in order of plausibility.
+    The remaining explanations come in order of plausibility.
     """
     while not run.progress.is_certified or (until_witnessed and not run.brackets.n_witnessed):
         e = next(choices, None)
@@ -261,7 +261,7 @@ class EndpointPolicy:
 def _next_place(
     distances: Array, places: IntArray, brackets: Brackets, is_open: BoolArray, sizes: IntArray
 ) -> int | None:
-    """The place to ask about next; None once no place is open.  Nothing of an open place has been asked about."""
+    """The place to ask about next; None once no place is open.  No explanation of an open place was queried."""
     marks = brackets.column()
     alive, witnessed = (
         np.flatnonzero(np.bincount(places[mask], minlength=len(sizes)) + (np.arange(len(sizes)) == 0))

@@ -24,7 +24,7 @@ _NOT_STUCK: Stuck = (0, False, False)
 
 
 class Knowledge(NamedTuple):
-    """The statements of verdicts other than rejections about a region; a plan holds until they change."""
+    """The statements about a region of explanations asked about and not rejected; a plan holds until they change."""
 
     witnessed: int  # bit i: element i has a witness
     is_absent: bool  # so has absence
@@ -222,7 +222,7 @@ class _Plans:
             self._stuck[j] = elements | 1 << slot, absent, reaches or bool(is_strong)
 
     def is_outdated(self, e: int) -> bool:
-        """True if, after the verdict on e, the list was made for something else than what is known."""
+        """True if the list was made from other knowledge than there is after the verdict on e."""
         mark = self._brackets.marks[e]
         if self._region < 0:
             return mark == WITNESSED
@@ -262,7 +262,7 @@ class _Plans:
         return plans[chosen][: self._probes] if fresh else plans[chosen]
 
     def _opponents(self, region: int, opponents: Opposition) -> BoolArray:
-        """(M,) true for those who oppose, in plausible order."""
+        """(M,) true for the opposing explanations, in order of plausibility."""
         rule = self._question.asked_regions[region]
         # Absence is -1, the last entry.
         mask = np.append(rule.flags(opponents.elements), opponents.absent)[self._slots[region]]

@@ -206,7 +206,7 @@ class Trace:
 
     @property
     def is_unwitnessed(self) -> bool:
-        """True if all fields are certified on U although nothing was witnessed: ABSTAIN as a whole."""
+        """True if all fields are certified on U although nothing was witnessed; the run as a whole is then ABSTAIN."""
         return self.is_certified and not self.n_witnessed
 
     @property

@@ -137,7 +137,7 @@ class ByEvidence(JudgeSpec):
         return content if self.noise is None else content | {"noise": float(self.noise)}
 
     def check_laws(self, laws: Sequence[Law]) -> None:
-        """Judge streams of any laws; an average finds out when it is opened."""
+        """Accept any laws; an average over splits checks them when it is opened."""
 
     def splits(self, law: Law) -> bool:
         """True if proposal rows choose the numerator; an average divides the rows of a linear law itself."""
@@ -192,13 +192,13 @@ class EvidenceJudge(Judge):
 
     @property
     def error(self) -> float | None:
-        """That of the responses of the deployment rows, if these are the only ones."""
+        """The error of the responses if the only stream is that of the deployment rows; None otherwise."""
         design = self._design
         return None if design is None or design.error_size is None else design.error
 
     @property
     def error_scale(self) -> str:
-        """What the error is a share of."""
+        """The unit of the error, as in `Design.error_scale`."""
         return "" if self._design is None else self._design.error_scale
 
     @property
@@ -221,11 +221,10 @@ class EvidenceJudge(Judge):
 def noise_facts(share: float | None, sealed: Sealed | None, possible: IntArray) -> dict[str, object] | None:
     r"""Test the noise that the explanations left state, in every stream; all that is stated if none is left.
 
-    Labels are withheld where every noise that is left is refuted by the rows.  That the truth is in the bank and left,
-    and this happens, has probability at most the share of the level, which streams that are tested divide: the p-value
-    of its noise setting is uniform, and the largest of those that are left is no smaller.  Nothing is said then, so
-    that what is said is false with probability at most the level of the judge, as without the test: none of it is
-    spent.
+    Labels are withheld if the rows refute the noise of every explanation left.  If the truth is among these, this
+    happens with probability at most the share of the level, divided among the tested streams: the p-value of its noise
+    setting is uniform, and the largest p-value is no smaller.  A report without labels states nothing false, so the
+    test costs no part of the level of the judge.
     """
     if share is None or sealed is None:
         return None
@@ -301,7 +300,7 @@ class AverageJudge(Judge):
 
 
 def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
-    """The judge of the average, with all keys scored."""
+    """The judge by the mean evidence, with all keys scored."""
     stream, design, evidence = sealed.divided(spec)
     spec.check_rows(stream.law, stream.rows.n_rows)
     rows = design.whitened_rows(stream.rows, stream.law.is_complex)

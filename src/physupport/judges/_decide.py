@@ -1,4 +1,4 @@
-"""Verdicts from evidence, certified; and the best law of the proposal rows."""
+"""Certified verdicts from evidence, and the law that fits the proposal rows best."""
 
 from collections.abc import Callable
 from functools import partial
@@ -39,7 +39,7 @@ def verdicts(
     made the data is rejected with probability at most alpha (cor:eprocess-retention, eq:on-bank-truth-retention).
     Bounds are those of the margin :math:`m(e) = \max_k\log E_k(e) + \log\alpha` (eq:supp-log-e-margin).
 
-    Works through the explanations block by block; at another level no key is scored again.
+    Explanations are judged block by block; a second call at another level scores no key again.
     """
     chosen = check_indices("indices", indices, evidence.size)
     check_open("level", level, 0.0, 1.0)
@@ -97,7 +97,7 @@ def decided(bounds: Bounds, level: float, ball: Callable[[int, int], arb], most_
 
 
 def _measured(codes: Codes, bounds: Bounds, level: float, bits: IntArray) -> Verdicts:
-    """With bounds (k,) of the margins."""
+    """Add bounds (k,) of the margins to the verdicts."""
     least, most = threshold_bounds(level)
     lower = sum_down(bounds.lower, np.array(-most))
     upper = sum_up(bounds.upper, np.array(-least))
@@ -114,9 +114,9 @@ TIE_BITS = 256
 def best_keys(
     stream: Stream, keys: ArrayLike | None = None, *, scores: Scores | None = None, most_bits: int = TIE_BITS
 ) -> IntArray:
-    """The keys with the largest log likelihood at the last checkpoint, in increasing order: take the first.
+    """The keys with the largest log likelihood at the last checkpoint, in increasing order.
 
-    The others are those that no precision allowed could tell from it.
+    There are several if the highest precision allowed cannot tell them apart; callers take the first.
 
     stream: over proposal rows only.  keys: distinct candidates, all of the stream's if left out.  scores: those of the
     candidates in increasing order, where they are at hand.

@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
 
 def log_mean(logs: Bounds) -> Bounds:
-    """Bounds of the log of the mean of exponentials along the first axis: few numbers, whose rounding is far less."""
+    """Bounds of the log of the mean of a few exponentials along the first axis, whose rounding is negligible."""
     means = [np.logaddexp.reduce(side, axis=0) - np.log(len(side)) for side in logs]
     slack = [_MEAN_ERROR * (1.0 + np.abs(np.where(np.isfinite(mean), mean, 0.0))) for mean in means]
     return Bounds(means[0] - slack[0], means[1] + slack[1])
@@ -90,7 +90,7 @@ def threshold_ball(level: float, bits: int) -> arb:
 
 @lru_cache
 def threshold_bounds(level: float) -> tuple[float, float]:
-    """Float64 bounds of -log of a level: equal or neighbours."""
+    """Float64 bounds of minus the log of a level: equal, or neighbouring numbers."""
     return ball_bounds(threshold_ball(level, 128))
 
 
@@ -270,13 +270,13 @@ class Factor:
             raise MisuseError(f"numerator of {self.name}", rule, f"{theirs.tolist()}, not {ours.tolist()}")
 
     def widened(self, error: float) -> "Factor":
-        """The factor with the same numerator of responses that are right to within an error, where it has a scale."""
+        """The factor with the same numerator for responses right to within this error, if the stream has a scale."""
         stream = cast("LinearStream", self.stream)  # the only one whose design may have a scale
         return Factor(self.name, stream.widened(error), self.keys_of, self.numerator, self.most_entries)
 
     @cached_property
     def scored(self) -> ScoredKeys:
-        """The keys."""
+        """The scored keys of the stream."""
         return ScoredKeys(self.name, self.stream, self.most_entries)
 
     @cached_property

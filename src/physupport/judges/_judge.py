@@ -153,20 +153,20 @@ class Judge:
 
     @property
     def error(self) -> float | None:
-        """The error of responses that verdicts allow for; None if there are no `verdicts_at` larger ones (default)."""
+        """The error of responses that `verdicts` allow for; None if the judge has no `verdicts_at` (default)."""
         return None
 
     @property
     def error_scale(self) -> str:
-        """What the error is a share of, see `Design`."""
+        """The unit of the error: "peak", "value" or "angle", see `Design`; empty if there is none (default)."""
         return ""
 
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
-        """Verdicts (k,) if responses are right to within an error, which is at least that of the judge.
+        """Verdicts (k,) if responses are right to within this error, which is at least that of the judge.
 
-        Evidence at all errors has one numerator, and an explanation with a larger error holds the same one with a
-        smaller error.  The truth, whose responses have one error, is therefore rejected at that error or at any larger
-        one with probability at most the level: statements at all errors hold together.
+        Evidence has the same numerator at every error, and an explanation with a larger error contains the one with a
+        smaller error.  So the truth is rejected at its own error, or at any larger one, with probability at most the
+        level, and the statements at all errors are simultaneously true with probability at least 1 - level.
         """
         raise NotImplementedError
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @final
 class Registry(dict[str, "type[JudgeSpec] | str"]):
-    """Specifications by kind; one that stands as the name of its module is entered when that is first loaded."""
+    """Specifications by kind; an entry may be the name of a module, which registers its own when it is loaded."""
 
     def __getitem__(self, kind: str) -> "type[JudgeSpec]":
-        """The specification, loaded if it was not."""
+        """The specification of a kind, loaded at first use."""
         entry = dict.__getitem__(self, kind)
         if isinstance(entry, str):
             import_module(entry, __package__)
@@ -192,13 +192,13 @@ class JudgeSpec:
     def check_laws(self, laws: Sequence[Law]) -> None:
         """Raise, before any row is read, if the judge cannot judge streams of these laws.
 
-        By default a judge with a `rule` needs one stream that it does not split, and any other judges all.
+        By default a judge with a `rule` needs exactly one stream that it does not split; other judges accept any laws.
         """
         if self.rule:
             self.own_stream(laws)
 
     def own_stream(self, laws: Sequence[Law]) -> int:
-        """Which of the streams, by the laws of their rows, is the only one that the judge does not split."""
+        """The number of the one stream that the judge does not split, by the laws of all streams."""
         numbers = [number for number, law in enumerate(laws) if not self.splits(law)]
         if len(numbers) != 1:
             takers = [repr(name) for name in laws_of_files("deployment") if not self.splits(make_law(name, {}))]

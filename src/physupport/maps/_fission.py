@@ -30,7 +30,7 @@ from ._nulls import FAILURE, GOOD_DRAWS, WANTED_OUTSIDERS, WANTED_RIVALS, Nulls,
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RotatedSignals(SignalJudge):
-    r"""Have every signal judged by rotations of its residuals; nothing is known of them but that their noise is white.
+    r"""Judge every signal by rotations of its residuals, assuming only that the noise is white.
 
     The statistics are those of the rotation judge; the level holds given the table of critical values.  An explanation
     e is rejected if :math:`D` is beyond the critical value at the last point of the grid below a, which is at least the

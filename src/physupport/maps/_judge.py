@@ -1,6 +1,6 @@
 """The judge of the signals of a map: the contract, its verdicts on a block of signals, and what judges share.
 
-`Alone` judges signals one by one, as a report would, whoever judges the deployment rows of a protocol.
+`Alone` judges signals one by one, as a report does, with any judge of a protocol.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ class BlockVerdicts:
         return np.asarray((self.codes <= level) & self.is_data[:, None])
 
     def numbered(self, keys: IntArray | None) -> "BlockVerdicts":
-        """The same verdicts about explanations of which each is number keys (M,) here."""
+        """The same verdicts, for explanations whose numbers here are keys (M,)."""
         if keys is None:
             return self
         first = np.array([int(np.argmax(keys == key)) for key in range(self.codes.shape[1])])

@@ -342,7 +342,7 @@ def _share_level(store: Store, protocol: MapProtocol) -> int | None:
 
 
 def _fill(store: Store, signals: Signals, layer: str, level: int, workers: Workers, progress: Progress | None) -> None:
-    """Do all blocks of a layer that are not done, at most as many of them in memory as the workers allow.
+    """Judge all remaining blocks of a layer, with only a few in memory for each worker.
 
     In the second layer only signals that state something at its level matter; the entries of others stay 0.
     """

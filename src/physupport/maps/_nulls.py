@@ -203,8 +203,8 @@ def certified(levels: Array, draws: int, failures: Array) -> list[int]:
 def _gate_numbers(spec: Rotation, levels: Array, failures: Array) -> tuple[int, list[int], Array]:
     """Draws of a part of the gate, which of the largest decide, and the p-values (1 + P,) that they stand for.
 
-    Those at levels (L,) of each part come first, then P that fall, two to an octave.  failures: (L,) of each critical
-    value.  p-values are those of all parts together, from 1; nan without a gate.
+    The p-values at levels (L,) of each part come first, then P falling ones, two to an octave.  failures: (L,) of each
+    critical value.  p-values are those of all parts together, from 1; nan without a gate.
     """
     if spec.outsiders is None:
         return 0, [0] * len(levels), np.array([np.nan])

@@ -327,7 +327,7 @@ class BlockWork:
         return {f"share_{name}": piece for name, piece in sets.items()}
 
     def _sets(self, kept: BoolArray, verdicts: BlockVerdicts) -> Pieces:
-        """Labels and groups of what is kept; nothing is FINE where something else is possible."""
+        """Labels and groups of the kept explanations; nothing is FINE if something outside the bank is possible."""
         label, group = self.labeller.label(kept)
         if verdicts.is_complete is not None:
             is_coarse = ~verdicts.is_complete[:, None] & (label == LABELS.index(Label.FINE))

@@ -220,7 +220,7 @@ class Store:
         return store
 
     def check_room(self) -> None:
-        """Refuse to begin what the disk has no room for."""
+        """Raise if the disk has too little room for the map."""
         sizes = [len(self.blocks) * self._chunk_bytes(name) for name in self.names]
         there = sum(path.stat().st_size for path in self.group.rglob("*") if path.is_file())
         if (free := disk_usage(self.folder).free) < sum(sizes) - there:

@@ -307,7 +307,7 @@ class Claim:
             raise MisuseError("of", "name at least one element or group, each once", self.of)
 
     def holds(self, tables: Sequence[BoolArray], slots: IntArray) -> BoolArray:
-        """(k,) true for explanations with these places, (k, R), that bear the claim out; tables: what places have."""
+        """(k,) true for explanations with places slots (k, R) for which the claim holds; tables: see `tables`."""
         present = np.logical_or.reduce([table[column] for table, column in zip(tables, slots.T, strict=True)])
         count = present.sum(axis=1)
         if self.kind == "exactly_one":

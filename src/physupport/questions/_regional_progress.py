@@ -46,7 +46,7 @@ def entry_table(view: RegionalView, regions: tuple[AskedRegion, ...]) -> Table:
 
 
 def _counted(column: NDArray[np.signedinteger], size: int) -> list[int]:
-    """How many explanations have each entry from 0, and last those with -1."""
+    """The number of explanations with each entry from 0 on; the last number is that of -1."""
     counts = np.zeros(size + 1, dtype=np.int64)
     for index in index_blocks(len(column)):
         entries = column[index]
@@ -112,7 +112,7 @@ class RegionState:
         self._queue.append(self)
 
     def refresh(self) -> None:
-        """Find the label from the present counts."""
+        """Compute the label from the current counts."""
         possible = self._possible_facts(self.possible_set, self.possible[-1] > 0, self.reaching[1] > 0)
         self.label, _, self.is_settled = self._claim(possible, self._witnessed_facts())
 

@@ -76,7 +76,7 @@ class CountJudge:
         object.__setattr__(self, "log_evidence", _log_evidence(trials, [trial.log_sup for trial in trials]))
 
     def log_evidence_within(self, band: tuple[Array, Array], chosen: IntArray) -> Bounds:
-        """The log evidence (k,) against explanations whose responses lie anywhere in a band (q, E)."""
+        """The log evidence (k,) against explanations with responses anywhere in a band (q, E)."""
         table = replace(self.table, band=band)
         return _log_evidence(self.trials, [_suprema(table, trial.counts, chosen) for trial in self.trials])
 
@@ -137,7 +137,7 @@ def _trials(table: CountTable, widths: tuple[float, ...], pair: tuple[Half, Half
 
 
 def _suprema(table: CountTable, counts: Array, chosen: IntArray) -> Array:
-    """(k, 2) bounds of how well some explanations, with responses anywhere within their bands, can fit."""
+    """(k, 2) bounds of the largest log likelihood of explanations (k,), with responses anywhere within their bands."""
     assert table.ends is not None
     members = table.members[chosen]
     seen = counts > 0.0
@@ -197,8 +197,8 @@ def _fitted(table: CountTable, counts: Array, chosen: IntArray, floor: float = -
 class ByCounts(JudgeSpec):
     """Have counts judged by evidence on halves of the data, with amounts and background unknown.
 
-    n_splits: so many times the counts are split in halves, and each half is judged against opponents that the other
-    chose; evidence is the mean over all of these.  All rows of that stream judge; halves come from
+    n_splits: the number of times that the counts are split in halves.  Each half is judged against opponents that the
+    other half chose; evidence is the mean over all halves.  All rows of that stream judge; halves come from
     `Sealed.draws_seed`.  The evidence of other streams at their end is multiplied with that of the counts: the product
     of independent e-values is one.
     """

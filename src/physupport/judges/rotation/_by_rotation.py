@@ -198,7 +198,7 @@ class BankRotation(Judge):
 
 
 def _agreed(facts: Mapping[str, Any]) -> tuple[float, float]:
-    """How far the rows agree with a noise setting, by what they say of it; the same for all where none is stated."""
+    """The worst agreement of the rows with the noise of a setting, to be compared; (1, 0) if no noise is stated."""
     seen = [agreement(each["p"], each["ratio"]) for each in facts["findings"] if "ratio" in each]
     return min(seen, default=(1.0, 0.0))
 

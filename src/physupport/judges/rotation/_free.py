@@ -132,7 +132,7 @@ class FreeRows(Rotations):
         return hit.astype(np.int64)
 
     def count(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
-        """The screen, and then draws in chunks."""
+        """Screen the explanations, then count exceedances in chunks of draws."""
         energy, freedom = self.residuals(e)
         whole = float(self.contest.fits[e]) + energy
         slack = self._unit + 8.0 * (self.table.errors + self.table.errors[e])

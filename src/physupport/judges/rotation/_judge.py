@@ -173,10 +173,9 @@ _CLOSED_ERROR = 1e-9
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rotation:
-    r"""Have composite explanations judged by rotations: all that is fixed before a row is read.
+    r"""The specification of a judge by rotations, fixed before a row is read.
 
-    It is asked directly, `judge(rows, level)`, for verdicts and facts; `ByRotation` makes one from the bank of a
-    protocol, for reports.
+    Call `judge(rows, level)` for verdicts and facts; `ByRotation` makes one from the bank of a protocol, for reports.
 
     seed: draws come from it and from the rows, so that it may serve any number of data sets.  penalty: lambda of the
     rival statistic for every real coordinate of a rank; half the log of the number of coordinates unless given.  sigma:
@@ -250,11 +249,11 @@ class RotationJudge:
 
     Noise is white and Gaussian, its level unknown unless given.  Rivals take 1 - share of the level and outsiders
     their share (their sum: both look at the direction of one residual); companions by the product rule.  Each test
-    rejects if :math:`p = (1 + \#\{s(z^*) \ge s(z)\}) / (1 + B)` is at most its level.  Draws are those of the seed of
-    the specification, which must belong to these rows alone, as `Rotation.judge` has it.  A draw is counted whenever
-    rounding does not exclude that it exceeds: rounding can keep, never lose.
+    rejects if :math:`p = (1 + \#\{s(z^*) \ge s(z)\}) / (1 + B)` is at most its level.  Draws come from the seed
+    of the specification, which must belong to these rows alone, as in `Rotation.judge`.  A draw that exceeds within
+    rounding is counted, so rounding may keep an explanation but never rejects one.
 
-    Labels of what is retained must be withheld where `facts` says so (`is_withheld`).
+    Labels must be withheld if `facts` says so (`is_withheld`).
     """
 
     spec: Rotation

@@ -83,7 +83,7 @@ class MeanRows(Rotations):
         return sides
 
     def _turned_bases(self, sides: IntArray) -> Array:
-        """Where a fit has a sign the first row of its basis is turned to it."""
+        """Give the first row of each basis the sign that the fit must have, if any."""
         bases = self.table.bases
         rows = real_rows(bases.astype(np.complex128) if self.parts == 2 else bases)
         signed = np.flatnonzero(sides)
@@ -113,7 +113,7 @@ class MeanRows(Rotations):
         return float(left @ left) + self.scatter, self.freedom - int(self.ranks[e])
 
     def mean_and_atoms(self, support: list[int]) -> tuple[Field, Field]:
-        """The mean as it is, complex where rows are, and atoms as given."""
+        """The mean, complex if the rows are, and the atoms as given."""
         size = self.table.complement.shape[1]
         native = self.vector[:size] + 1j * self.vector[size:] if self.parts == 2 else self.vector
         return native, self.table.complement.conj().T @ self.table.atoms[:, support]
@@ -154,7 +154,7 @@ class MeanRows(Rotations):
 
     @cached_property
     def _products(self) -> Array | None:
-        """(B, r, M') of all draws and rivals; None if there are too many to keep."""
+        """(B, r, M') products of all draws with all rivals; None if they are too many for memory."""
         flat = self._blocks[1]
         if 8 * self.spec.draws * len(flat) > _MOST_KEPT:
             return None
@@ -330,7 +330,7 @@ class MeanRows(Rotations):
         return self.finding("spectrum", SCATTER, (self._scatter_exceedances, self._scatter_exceedances))
 
     def noise_energy(self, e: int) -> tuple[str, float, int, float]:
-        """The scatter, whose law no explanation enters; of a single row what e leaves."""
+        """The scatter of several rows, which no explanation changes; the residual of e for a single row."""
         if len(self.rows) == 1:
             return Rotations.noise_energy(self, e)
         return SCATTER, self.scatter, self.scatter_freedom, self._scatter_rounding

@@ -137,7 +137,7 @@ class Pairs:
     ) -> Array:
         """(3, k) fewest and most exceedances, and bounds of the exact p-values, on threads.
 
-        All draws exceed for what fits best; none is made where the screen, left out without tails, rejects.
+        For the best fit all draws exceed.  No draw is made where the screen rejects; without tails there is no screen.
         """
         rows = self.rows
         bases = rows.bases[explanations]

@@ -135,7 +135,7 @@ class PooledRows(Rotations):
         return 1.0 + float((np.abs(left) ** 2).sum()), self.parts * (self.n_noise - len(left))
 
     def mean_and_atoms(self, support: list[int]) -> tuple[Field, Field]:
-        """Both where A is the identity."""
+        """The mean and the atoms in coordinates in which A is the identity."""
         return self.signal[:, 0], self._atoms[:, support]
 
     def rounding(self, e: int) -> float:
@@ -239,7 +239,7 @@ class PooledRows(Rotations):
         return int((~(np.linalg.norm(drawn, 2, axis=(1, 2)) < largest * (1.0 - _ROUNDING))).sum())
 
     def noise(self, e: int, enough: int) -> Finding:  # noqa: ARG002
-        """Compare what e leaves with the noise of the estimate: two-sided, by the determinant of 1 - H."""
+        """Compare the residual of e with the noise of the estimate: two-sided, by the determinant of 1 - H."""
         left = self.residual(e)
         values = np.linalg.svd(left, compute_uv=False)
         off = self.rounding(e)
@@ -256,5 +256,5 @@ class PooledRows(Rotations):
         return self.finding("noise", LEFT, closed=min(1.0, p), ratio=float((values**2).sum() / expected))
 
     def whiteness(self, e: int) -> Finding | None:  # noqa: ARG002
-        """None: the errors of the estimate would be seen."""
+        """None: a test of whiteness would find the errors of the estimate."""
         return None

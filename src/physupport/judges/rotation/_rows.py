@@ -78,7 +78,7 @@ def most_rejected(level: float, draws: int) -> int:
 
 
 def check_draws(level: float, draws: int) -> None:
-    """Raise if there are so few draws that nothing is ever rejected."""
+    """Raise if there are too few draws to ever reject an explanation."""
     if most_rejected(level, draws) < 1:
         least = int(1 / max(level, _LEAST_READ))
         raise MisuseError("draws", f"be at least {least} to reject at level {level:g}", draws, "Or raise the level.")
@@ -104,7 +104,7 @@ def count_margins(counts: Counts, level: float, draws: int, *, is_screened: bool
 
 
 def check_freedom(freedom: int) -> None:
-    """Raise if the residual has too few dimensions: its direction says next to nothing."""
+    """Raise if the residual has so few dimensions that its direction carries almost no information."""
     if freedom < LEAST_FREEDOM:
         raise MisuseError(
             "rows",
@@ -116,7 +116,7 @@ def check_freedom(freedom: int) -> None:
 
 
 def exceeding(draws: int, enough: int, reached: Callable[[slice], int], fewest: int = 0) -> tuple[int, int]:
-    """The fewest and most of all draws that reach, in chunks until `enough` do or `fewest` are out of reach."""
+    """Bounds of the number of draws that exceed, in chunks until `enough` do or `fewest` cannot be reached."""
     counted = 0
     done = 0
     while done < draws and counted < enough and counted + draws - done >= fewest:
@@ -135,7 +135,7 @@ class Rotations:
     contest: Contest  # the fits of all explanations, and how they compete
 
     def __init__(self, spec: "Rotation", rows: Field) -> None:
-        """Check that table and gate can be about these rows, and that residuals have some dimensions."""
+        """Check that table and gate fit these rows, and that residuals have enough dimensions."""
         table = spec.table
         self.spec = spec
         self.table = table
@@ -161,7 +161,7 @@ class Rotations:
 
     @property
     def gate(self) -> Outsiders:
-        """The effects that the gate looks for, where there is one."""
+        """The effects that the gate looks for; None without a gate."""
         assert self.spec.outsiders is not None
         return self.spec.outsiders
 
@@ -185,7 +185,7 @@ class Rotations:
     def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:
         """(r,) fitted coefficients of e's atoms and (r,) their errors over those of a real coordinate.
 
-        None of rows with coefficients of their own, and of dependent atoms.  weights: (k, r), for k sums of
+        None for rows with coefficients of their own, and for dependent atoms.  weights: (k, r), for k sums of
         coefficients with these weights.
         """
         support = list(self.table.supports[e])
@@ -219,7 +219,7 @@ class Rotations:
         raise NotImplementedError
 
     def spectrum(self, e: int, enough: int) -> Finding:
-        """Compare the leading eigenvalue."""
+        """Compare the leading eigenvalue of the residuals with those of the draws."""
         raise NotImplementedError
 
     def noise(self, e: int, enough: int) -> Finding:  # noqa: ARG002
@@ -230,7 +230,7 @@ class Rotations:
         return self.finding("noise", place, closed=p, ratio=noise_ratio(energy, freedom, variance))
 
     def noise_energy(self, e: int) -> tuple[str, float, int, float]:
-        """Where the noise is looked at, its energy there, degrees of freedom and rounding error: what e leaves."""
+        """The place, energy, degrees of freedom and rounding error of the noise: those of the residual of e."""
         return LEFT, *self.residuals(e), self.rounding(e)
 
     def finding(
@@ -243,7 +243,7 @@ class Rotations:
         closed: float | None = None,
         ratio: float | None = None,
     ) -> Finding:
-        """A finding with so many exceedances, at least and at most; all of the gate's draws unless given."""
+        """A finding with these bounds of exceedances among the draws; those of the gate unless given."""
         least, most = counted or (self.spec.gate_draws, self.spec.gate_draws)
         return Finding(part, place, least, most, self.spec.gate_draws, is_own, closed, ratio)
 
@@ -258,7 +258,7 @@ class Rotations:
     def gate_counts(self, explanations: IntArray, outsiders: Outsiders, level: float) -> Counts:
         """Count exceedances of the part with fewest, which decides: enough of them retain, as all draws would.
 
-        Of a gate that makes no draws all exceed.
+        In a gate without draws all exceed.
         """
         number = most_rejected(level, self.spec.gate_draws)
         found = [self.findings(int(e), number, outsiders.drawn) for e in explanations]
@@ -271,7 +271,7 @@ class Rotations:
     def whiteness(self, e: int) -> Finding | None:
         """The test of the noise alone: autocorrelations of one row, the leading eigenvalue of three or more.
 
-        None of two rows, of which they say nothing.
+        None for two rows, which allow neither test.
         """
         lags = white_lags(len(self.rows), len(self.table.atoms), self.has_common_mean)
         if lags:

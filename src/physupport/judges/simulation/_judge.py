@@ -207,10 +207,10 @@ class SimulationJudge(Judge):
         return float(min(1.0, 2.0 * tails / (1.0 + self.spec.draws)))
 
     def facts(self, possible: IntArray) -> dict[str, object]:
-        """Test if something left makes rows of such a likelihood: the largest `fit`, of the best if nothing is left.
+        """Test if some explanation left makes rows of such a likelihood: the largest `fit`, or that of the best.
 
-        Left is what is possible and passed the gate.  If what made the rows is, the largest is at most t with
-        probability at most t.  No label is withheld.
+        Left are the possible explanations that passed the gate.  If the true one is left, the largest p-value is at
+        most t with probability at most t.  No label is withheld.
         """
         best = int(self.left[np.argmin(self.gate.upper[self.left])])
         kept = np.intersect1d(possible, self.left)
@@ -226,9 +226,9 @@ class SimulationJudge(Judge):
         }
 
     def _strengths(self, left: IntArray, best: int) -> dict[str, object] | None:
-        """Test whether rows are as strong as one of those left says, or the best if none is; None where no law tells.
+        """Test if rows are as strong as some explanation left says, or the best; None if no law states strengths.
 
-        It is the largest p-value: if what made the rows is left, it is at most t with probability at most t.
+        The p-value is the largest.  If the true explanation is left, it is at most t with probability at most t.
         """
         laws = [stream.law.strengths_seen(self.bank, stream.rows) for stream in self.streams]
         seen = [law for law in laws if law is not None]

@@ -198,7 +198,7 @@ def first_alike(bank: Bank, law: Law, keys: IntArray) -> IntArray:
 
 
 def is_orbit(bank: Bank, laws: Sequence[Law]) -> bool:
-    """True if states follow one smooth coordinate, and all but the ends are the same up to symmetry in some law.
+    """True if states follow one smooth coordinate and, under some law, all but the ends are equal up to symmetry.
 
     These are the orientations of a dictionary that turns in equal steps.
     """

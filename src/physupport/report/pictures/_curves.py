@@ -194,7 +194,7 @@ _SCALES = {"peak": "of the largest value", "value": "of the value in each channe
 
 
 def _lanes(steps: Sequence[Entry]) -> list[tuple[float, float, str]]:
-    """Of each element: the largest error tried without it, the smallest with it, and its name with its field."""
+    """For each element, the largest error tried without it, the smallest with it, and its name with its field."""
     found: dict[str, tuple[float, float, str]] = {}
     below = steps[0]["least"]
     for step in steps:
