@@ -7,7 +7,12 @@ from ._analyse import (
     running_result as running_result,
     stored_trace as stored_trace,
 )
-from ._choices import PolicyName as PolicyName, named_policy as named_policy
 from ._estimator import PhysicalSupport as PhysicalSupport
 from ._plans import ProposedStream as ProposedStream, StreamPlan as StreamPlan
-from ._protocol import AnalysisProtocol as AnalysisProtocol, Proposed as Proposed, Seal as Seal
+from ._protocol import (
+    AnalysisProtocol as AnalysisProtocol,
+    PolicyName as PolicyName,
+    Proposed as Proposed,
+    Seal as Seal,
+    named_policy as named_policy,
+)

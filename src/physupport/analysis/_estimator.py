@@ -2,23 +2,30 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
-from ..aeb import Policy, Stop
-from ..banks import Bank, Library
+from ..aeb import Policy, Stop, budget_queries
+from ..banks import Bank, Library, bank_regions, library_bank
 from ..io import Table
-from ..judges import JudgeSpec, RunningEvidence
-from ..questions import Question, RegionRule
+from ..judges import JudgeSpec, RunningEvidence, make_judge
+from ..laws import law_named
+from ..questions import Question, RegionalMap, RegionRule
 from ..report import Report
 from ._analyse import Result, analyse, begin_running, located, running_result
-from ._choices import PolicyName, chosen_bank, chosen_protocol, chosen_question
 from ._plans import ProposedStream, StreamPlan, stream_rows, table_of
-from ._protocol import AnalysisProtocol, Proposed
+from ._protocol import AnalysisProtocol, PolicyName, Proposed, named_policy
+
+AnyQuestion = Question | Callable[[Proposed], Question]
+
+# The share of the rows that propose where only the kind of a stream is given.
+HALF = 0.5
 
 Rows = ArrayLike | Table
 Rules = Question | Mapping[str, RegionRule | float] | None
@@ -214,3 +221,100 @@ class PhysicalSupport:
 def _n_channels(protocol: AnalysisProtocol, bank: Bank) -> int:
     """Channels of the instrument; the elements of a complex one have two entries for each."""
     return len(bank.states.elements) // (2 if protocol.is_complex else 1)
+
+
+def chosen_bank(
+    bank: Bank | Library,
+    supports: Sequence[Sequence[str]] | None,
+    strengths: Mapping[str, float | Sequence[float]] | None,
+) -> Bank:
+    """The bank given, or the one that a library makes."""
+    check_instance("bank", bank, Bank, Library)
+    if isinstance(bank, Bank):
+        for name, value in {"supports": supports, "strengths": strengths}.items():
+            if value is not None:
+                raise MisuseError(name, "be None where a whole bank is given, which has its own", repr(value))
+        return bank
+    if supports is not None and not len(supports):
+        raise MisuseError("supports", "hold at least one list of regions that may be active together", "none")
+    names = bank.region_names
+    return library_bank(
+        bank, [names] if supports is None else supports, dict.fromkeys(names, 1.0) if strengths is None else strengths
+    )
+
+
+def chosen_question(question: object, bank: Bank) -> AnyQuestion:
+    """A question about the bank; functions are asked when there is something proposed."""
+    match question:
+        case None:
+            return RegionalMap(bank_regions(bank))
+        case Mapping():
+            rules = {
+                name: rule if isinstance(rule, RegionRule) else RegionRule(check_number(f"question[{name!r}]", rule))
+                for name, rule in question.items()
+            }
+            return _answerable(RegionalMap(bank_regions(bank), rules))
+        case Question():
+            return _answerable(question)
+    if callable(question):
+        return partial(_later_question, question, bank)
+    raise MisuseError("question", "be a question, rules by region, a function or None", repr(question))
+
+
+def _later_question(function: Callable[[Proposed], object], bank: Bank, proposed: Proposed) -> Question:
+    """The question that a function makes of what was proposed, given as the parameter itself may be."""
+    made = chosen_question(function(proposed), bank)
+    if callable(made):
+        raise MisuseError("question", "be a function that returns a question, rules by region or None", "another")
+    return made
+
+
+def _answerable(question: Question) -> Question:
+    for region, entry, rule, value in question.unanswerable():
+        raise MisuseError(f"{entry} of question[{region!r}]", rule, value)
+    return question
+
+
+def chosen_plan(name: str, chosen: str | StreamPlan | None, is_complex: bool) -> StreamPlan | None:
+    """The plan of a stream, by the name of its law if need be."""
+    if chosen is None:
+        return None
+    check_instance(name, chosen, str, StreamPlan)
+    # A law of real rows refuses complex ones when it meets them, and says why.
+    plan = (
+        StreamPlan(chosen, HALF, is_complex=is_complex and not law_named(chosen).why_real)
+        if isinstance(chosen, str)
+        else chosen
+    )
+    if plan.law.part != name:
+        raise MisuseError(name, f"be the plan of a {name} stream", repr(plan.law.name))
+    return plan
+
+
+def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_complex: bool) -> AnalysisProtocol:
+    """The protocol of the estimator's parameters, with errors in its words; laws are made here to be refused early."""
+    plans = {name: chosen_plan(name, params[name], is_complex) for name in ("calibration", "deployment")}
+    streams = {name: plan for name, plan in plans.items() if plan is not None}
+    policy: Policy | Callable[[Proposed], Policy] | PolicyName | None = params["policy"]
+    if policy is None or isinstance(policy, str):
+        policy = named_policy(policy, question, params["random_state"])
+    if not streams:
+        raise MisuseError("calibration and deployment", "not both be None", "no rows at all")
+    level = check_open("alpha", params["alpha"], 0.0, 1.0)
+    budget_queries(params["budget"], bank.size)
+    for plan in streams.values():
+        plan.law.completed(bank)
+        usual = plan.law.own_judge  # that of the last stream, which is the deployment if there is one
+    seed = check_count("random_state", params["random_state"], 0)
+    judge: str | JudgeSpec = params["judge"] or usual
+    return AnalysisProtocol(
+        question,
+        policy,
+        level,
+        params["budget"],
+        bank,
+        streams,
+        seed,
+        stop=params["stop"],
+        judge=make_judge(judge, {}) if isinstance(judge, str) else judge,
+    )

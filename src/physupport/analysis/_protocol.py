@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import final
+from typing import Literal, TypeAlias, final, get_args
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -13,7 +13,23 @@ from numpy.typing import NDArray
 from .._checks import check_count, check_open
 from .._codec import content_hash, described, rows_hash
 from .._errors import MisuseError
-from ..aeb import Policy, Proposals, Stop, Tick, Trace, budget_queries, check_question, check_stop, continue_run, run
+from ..aeb import (
+    EndpointPolicy,
+    FarthestFirst,
+    FixedOrder,
+    Policy,
+    Proposals,
+    RandomOrder,
+    RegionalPolicy,
+    Stop,
+    Tick,
+    Trace,
+    budget_queries,
+    check_question,
+    check_stop,
+    continue_run,
+    run,
+)
 from ..banks import Bank, Cover
 from ..io import SplitRows, split_rows, undivided_rows
 from ..judges import (
@@ -329,3 +345,36 @@ def _check_writes(judge: object) -> None:
     """Refuse what cannot write itself into a protocol, such as judges that are asked directly."""
     if not isinstance(judge, Judge | JudgeSpec):
         raise MisuseError("judge", "write itself into the protocol (encode)", type(judge).__name__, "Ask it directly.")
+
+
+# Names of policies in project files and in the estimator.
+PolicyName: TypeAlias = Literal["regional", "endpoints", "fixed", "random", "farthest"]
+POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
+
+
+def named_policy(
+    name: PolicyName | None, question: Question | Callable[[Proposed], Question], seed: int
+) -> Policy | Callable[[Proposed], Policy]:
+    """The policy of that name for a question, or its usual one; seed: that of the split, which a random order shares.
+
+    A question that is a function of what was proposed gets a policy that is such a function.
+    """
+    if name is not None and name not in POLICIES:
+        raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
+    if callable(question):
+        return lambda proposed: _named_policy(name, question(proposed), seed)
+    return _named_policy(name, question, seed)
+
+
+def _named_policy(name: PolicyName | None, question: Question, seed: int) -> Policy:
+    chosen = name or question.policies[0]
+    if chosen not in question.policies:
+        *others, last = question.policies
+        raise MisuseError("policy", f"be {', '.join(others)} or {last} for this question", repr(name))
+    if chosen == "farthest":
+        title, distances = question.farness()
+        return FarthestFirst(distances, title)
+    if chosen == "random":
+        return RandomOrder(seed)
+    plain: dict[str, type[Policy]] = {"regional": RegionalPolicy, "endpoints": EndpointPolicy, "fixed": FixedOrder}
+    return plain[chosen]()
