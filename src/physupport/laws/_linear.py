@@ -99,7 +99,15 @@ class Linear(Law):
         for name in ("background", "covariance", "noises", "variants", "half_steps"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
-        check_options(self)
+        if self.rows not in ROWS:
+            raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(self.rows))
+        if self.variants is not None and (self.thresholds or (self.coefficients and self.half_steps is None)):
+            remedy = "Take variants as states, or leave coefficients free."
+            raise MisuseError("variants", "not mix where coefficients are bounded, or have a threshold", "some", remedy)
+        if self.covariance_freedom is not None:
+            _check_estimate(self, self.covariance_freedom)
+        _check_bounds(self)
+        _check_width(self)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
@@ -114,14 +122,28 @@ class Linear(Law):
         if noises is None and "noise" in bank.deployment.names:
             noises = bank.deployment.column("noise")
         variants = bank.variants if self.variants is None else self.variants
-        (law := replace(self, **{"noises": noises, "variants": variants, **options_in_order(self, bank)})).check_bank(
-            bank
-        )
+        law = replace(self, **{"noises": noises, "variants": variants, **options_in_order(self, bank)})
+        law.check_bank(bank)
         return law
 
     def check_bank(self, bank: Bank) -> None:
-        """Refuse a bank that this cannot be about; here all of the law is put together once."""
-        check_against(self, bank)
+        """Refuse a bank that this cannot be about; the whitener is worked out here."""
+        if self.background is not None:
+            check_array("background", self.background, (self.width(bank), None))
+        noises = bank.deployment.column("noise") if "noise" in bank.deployment.names else self.noises
+        if noises is not None and not np.array_equal(np.asarray(self.noises), noises):
+            raise MisuseError("noises", "be those of the bank", self.noises)
+        if self.noises is not None:
+            for noise in check_array("noises", self.noises, (len(bank.deployment),)).tolist():
+                check_positive("noises", noise)
+        if self.covariance is not None:
+            _check_covariance(self, bank)
+        if self.background is not None:
+            _check_background(self, bank)
+        check_variants(self.variants, *bank.states.elements.shape)
+        _check_regions(self, bank)
+        if self.error is not None and self.rows != "same mean":
+            _check_one_response(self, bank)
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key, whitened."""
@@ -309,39 +331,6 @@ class Linear(Law):
 
 
 # What a law of rows that are linear in open coefficients refuses.
-
-
-def check_options(law: "Linear") -> None:
-    """Options that do not go together."""
-    if law.rows not in ROWS:
-        raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(law.rows))
-    if law.variants is not None and (law.thresholds or (law.coefficients and law.half_steps is None)):
-        remedy = "Take variants as states, or leave coefficients free."
-        raise MisuseError("variants", "not mix where coefficients are bounded, or have a threshold", "some", remedy)
-    if law.covariance_freedom is not None:
-        _check_estimate(law, law.covariance_freedom)
-    _check_bounds(law)
-    _check_width(law)
-
-
-def check_against(law: "Linear", bank: Bank) -> None:
-    """A bank that the law cannot be about; the whitener is worked out here."""
-    if law.background is not None:
-        check_array("background", law.background, (law.width(bank), None))
-    noises = bank.deployment.column("noise") if "noise" in bank.deployment.names else law.noises
-    if noises is not None and not np.array_equal(np.asarray(law.noises), noises):
-        raise MisuseError("noises", "be those of the bank", law.noises)
-    if law.noises is not None:
-        for noise in check_array("noises", law.noises, (len(bank.deployment),)).tolist():
-            check_positive("noises", noise)
-    if law.covariance is not None:
-        _check_covariance(law, bank)
-    if law.background is not None:
-        _check_background(law, bank)
-    check_variants(law.variants, *bank.states.elements.shape)
-    _check_regions(law, bank)
-    if law.error is not None and law.rows != "same mean":
-        _check_one_response(law, bank)
 
 
 def _check_estimate(law: "Linear", freedom: int) -> None:

@@ -74,7 +74,8 @@ class Poisson(Law):
 
     def completed(self, bank: Bank) -> Self:
         """With named options in the order of the bank."""
-        (law := replace(self, **options_in_order(self, bank))).check_bank(bank)
+        law = replace(self, **options_in_order(self, bank))
+        law.check_bank(bank)
         return law
 
     def check_bank(self, bank: Bank) -> None:
