@@ -9,7 +9,8 @@ import lazy_loader
 from ._covariance import Covariance as Covariance
 from ._latent import KnownCodes as KnownCodes, Latent as Latent
 from ._linear import Linear as Linear
-from ._mean import Mean as Mean, ProfiledMean as ProfiledMean
+from ._mean import Mean as Mean
 from ._poisson import Poisson as Poisson
+from ._profiled import ProfiledMean as ProfiledMean
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -47,7 +47,7 @@ from ._law import (
     register as register,
 )
 from ._linear import Linear as Linear
-from ._mean import Mean as Mean, ProfiledMean as ProfiledMean
+from ._mean import Mean as Mean
 from ._mixtures import (
     GaussianMixture as GaussianMixture,
     Tangent as Tangent,
@@ -62,6 +62,7 @@ from ._opponents import (
     latent_point as latent_point,
 )
 from ._poisson import Poisson as Poisson
+from ._profiled import ProfiledMean as ProfiledMean
 from ._stream import Scores as Scores, Stream as Stream, check_checkpoints as check_checkpoints
 from .streams import (
     LinearStream as LinearStream,

@@ -36,7 +36,7 @@ def spans(monkeypatch):
 
     def counts(engine, *args, **kwargs):
         with monkeypatch.context() as patch:
-            patch.setattr("physupport.judges.rotation._mean.has_pairs", lambda _: False)
+            patch.setattr("physupport.judges.rotation.RotationTable.has_pairs", False)
             return MeanRows(engine.spec, engine.rows).rivals(*args, **kwargs)
 
     return counts
