@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from physupport import MisuseError
 from physupport.aeb import RegionalPolicy, staircase
 from physupport.aeb._staircase import ERRORS
 from physupport.analysis import AnalysisProtocol, StreamPlan
-from physupport.banks import Library, bank_regions, library_bank, product_grid
+from physupport.banks import Library, array_bank, bank_regions, library_bank, product_grid
 from physupport.judges import ByEvidence, Verdict
 from physupport.judges.counts import ByCounts
-from physupport.laws import Linear, Poisson
+from physupport.laws import KnownCodes, Linear, Poisson
 from physupport.laws._design import response_band
 from physupport.questions import Claim, Label, RegionalMap
 
@@ -162,6 +163,7 @@ def test_each_explanation_is_judged_at_few_errors():
 
     class Counted:
         error = judge.error
+        refutes = judge.refutes
 
         def verdicts_at(self, error, explanations):
             asked[explanations] += 1
@@ -169,3 +171,51 @@ def test_each_explanation_is_judged_at_few_errors():
 
     steps = staircase(Counted(), QUESTION, judge.verdicts(np.arange(BANK.size)))
     assert asked.max() <= 4 + 3 * len(steps)  # halving twelve errors, and three times between two of them
+
+
+def test_beside_calibration_rows_there_is_no_staircase_and_no_error():
+    """Their laws have exact responses: a truth whose responses are off would be rejected by them at every error."""
+    known = {"calibration": StreamPlan(KnownCodes(noises=[1.0]), 0.5), "deployment": StreamPlan(Poisson())}
+    rules = (RegionalMap(bank_regions(GAUSSIAN)), RegionalPolicy(), LEVEL, 1.0, GAUSSIAN)
+    rng = np.random.default_rng(1)
+    codes = rng.standard_normal((40, 2))
+    calibration = np.hstack([codes @ ATOMS[:, [1, 2]].T + rng.standard_normal((40, 40)), codes])
+    rows = {"calibration": calibration, "deployment": rng.poisson(50.0 * ATOMS[:, 1] + 5.0)[None].astype(float)}
+    assert AnalysisProtocol(*rules, known, judge=ByCounts()).read(**rows).judge.error is None
+    known["deployment"] = StreamPlan(Poisson(error=0.2))
+    with pytest.raises(MisuseError, match="error must be left out beside other streams"):
+        AnalysisProtocol(*rules, known, judge=ByCounts())
+
+
+@pytest.mark.parametrize(
+    "options", [{"coefficients": {"left": (0.0, np.inf)}}, {"thresholds": {"left": 0.5}}, {"is_cone": True}]
+)
+def test_bounds_of_coefficients_leave_no_staircase(options):
+    """A ball leaves them open, so that the smallest error would fit what exact responses within bounds cannot."""
+    bank = GAUSSIAN
+    if "thresholds" in options:
+        marks = {"left": [0.25, 0.5]}
+        bank = library_bank(LIBRARY, [["left"]], marks, deployment=product_grid(noise=[1.0]))
+    assert Linear(noises=[1.0] * len(bank.deployment), **options).design(bank).error_size is None
+
+
+def test_a_cone_of_responses_has_no_error_beside():
+    with pytest.raises(MisuseError, match="error must be left out where responses have columns to mix"):
+        Linear(noises=[1.0], is_cone=True, error=0.1)
+
+
+def test_steps_whose_noise_is_refuted_are_withheld():
+    rng = np.random.default_rng(4)
+    rows = 60.0 * off_by(0.1, rng) + 2.0 * rng.standard_normal((12, 40))  # stated is a noise of 1
+    opened, question = evidence_of(rows, ByEvidence("rows", 2))
+    steps = staircase(opened, question, opened.verdicts(np.arange(GAUSSIAN.size)))
+    said = [step for step in steps if step.answers[0].label is not Label.EMPTY]
+    assert said
+    assert {step.answers[0].certificate.kind for step in said} == {"withheld"}
+
+
+def test_counts_of_dictionaries_without_a_library_have_a_band():
+    bank = array_bank(ATOMS[None], [(0,), (1,)])
+    design = Poisson(error=0.1).design(bank)
+    assert (design.band[1] > design.columns).any(axis=0).all()
+    assert Poisson().design(bank).band is None

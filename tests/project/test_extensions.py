@@ -1,6 +1,7 @@
 """A reader and a response that are registered from outside serve a project file like those of the package."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from physupport import MisuseError
 from physupport._typing import Array, Positive
 from physupport.io import ReaderOutput, read_table, register_reader
 from physupport.io._read import FORMATS
+from physupport.judges import JUDGES, ByEvidence, make_judge, register as register_judge
+from physupport.laws import LAWS, Mean, register as register_law
 from physupport.project import assemble, load_project, run_project
 from physupport.responses import RESPONSES, register
 
@@ -45,6 +48,86 @@ def text_reader(monkeypatch):
         )
 
     register_reader(".bar", read)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tempered(Mean):
+    """The law `mean` with a noise that is so many times as large."""
+
+    name: ClassVar[str] = "tempered"
+    factor: float = 1.0
+
+    def stream(self, bank, rows, checkpoints):
+        return replace(Mean(noises=self.factor * self.variances)).stream(bank, rows, checkpoints)
+
+    def encode(self):
+        return super().encode() | {"factor": self.factor}
+
+    @classmethod
+    def decode(cls, node, stream="the stream"):
+        return replace(super().decode(node, stream), factor=node["factor"])
+
+
+@dataclass(frozen=True)
+class Patient(ByEvidence):
+    """Evidence with a word of its own."""
+
+    kind: ClassVar[str] = "patient"
+    word: str = ""
+
+    @classmethod
+    def of_options(cls, options):
+        return cls(**options)
+
+    def encode(self):
+        return super().encode() | {"judge": self.kind, "word": self.word}
+
+
+@pytest.fixture
+def extended(monkeypatch):
+    for known, name in ((LAWS, "tempered"), (JUDGES, "patient")):
+        monkeypatch.setitem(known, name, None)
+        del known[name]
+    register_law(Tempered)
+    register_judge(Patient)
+
+
+def test_options_of_a_law_and_a_judge_of_ones_own_come_from_a_project_file(extended, write, refused):
+    law = ('law = "covariance"', 'law = "tempered"\noptions = { factor = 2.0 }')
+    judge = ("level =", 'judge = "patient"\njudge_options = { word = "slowly" }\nlevel =')
+    report = run_project(load_project(write(law, judge))).result.report
+    protocol = report.document["protocol"]
+    assert protocol["streams"][0]["law"]["factor"] == 2.0
+    assert protocol["judge"]["word"] == "slowly"
+    assert "data.deployment.options must hold options that have no key of their own, got rows" in refused(
+        write((law[0], law[1].replace("factor = 2.0", 'rows = "free"')))
+    )
+    assert "factr" in refused(write((law[0], law[1].replace("factor", "factr"))))
+    assert "judge_options.words must be left out with the judge patient" in refused(
+        write((judge[0], judge[1].replace("word", "words")))
+    )
+
+
+def test_a_law_whose_options_no_report_would_hold_is_refused(monkeypatch):
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Forgetful(Mean):
+        name: ClassVar[str] = "forgetful"
+        factor: float = 1.0
+
+    with pytest.raises(MisuseError, match="the law forgetful must have methods encode and decode of its own"):
+        register_law(Forgetful)
+
+
+def test_a_judge_that_needs_an_option_says_so(monkeypatch):
+    @dataclass(frozen=True)
+    class Needy(ByEvidence):
+        kind: ClassVar[str] = "needy"
+        word: str = field(kw_only=True)
+
+    monkeypatch.setitem(JUDGES, "needy", None)
+    register_judge(Needy)
+    with pytest.raises(MisuseError, match="word must be given for the judge needy"):
+        make_judge("needy", {})
 
 
 def test_a_response_of_ones_own_is_named_in_a_project_file(decay, write, refused):

@@ -12,6 +12,7 @@ import pytest
 from physupport import MisuseError
 from physupport.project import load_project, run_project
 from physupport.report import Report, document_hash
+from physupport.report._width import width_sentences
 from physupport.report.pictures import WIDE, staircase_picture
 from physupport.report.plots import plot_staircase
 from physupport.verify import verify
@@ -115,6 +116,21 @@ def test_the_picture_has_a_lane_for_each_element_from_the_error_at_which_it_is_f
 def test_a_report_without_a_staircase_has_no_picture_of_it(project):
     with pytest.raises(MisuseError, match="report must have a staircase"):
         plot_staircase(project(("level = ", "budget = 3\nlevel = ")))
+
+
+def test_words_read_an_error_between_two_steps_at_the_coarser_one_and_round_to_the_safe_side(project):
+    document = copy.deepcopy(project().document)
+    empty, fine = document["staircase"]["steps"][:2]
+    coarse = copy.deepcopy(fine)
+    coarse["fields"][0].update(label="GROUP", cell=["L3", "L4"])
+    spans = ((empty, 0.0, 0.031649), (fine, 0.031651, 0.0595), (coarse, 0.0707, 0.5))
+    document["staircase"]["steps"] = [step | {"least": least, "most": most} for step, least, most in spans]
+    first, said = width_sentences(document)
+    assert first == (
+        "Nothing fits if responses are right to within 0.03164 of their largest value; something fits from 0.03166 "
+        "on. If they are right to within 0.0633 of their largest value:"
+    )
+    assert said == "Line: L3 or L4; one of them is there."
 
 
 def forged(report, change):

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._typing import Array
 from ..judges import Judge, Verdict, Verdicts
-from ..questions import Answer, Question
+from ..questions import Answer, Question, withheld
 
 # Errors at which answers are computed.  If the answer changes between two of them, errors in between are added until
 ERRORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -35,7 +35,7 @@ class Step:
     least: float
     most: float
     answers: tuple[Answer, ...]
-    claims: tuple[tuple[str, str], ...]  # each claim with its value: true, false, open, unknown or empty
+    claims: tuple[tuple[str, str], ...]  # each claim with its value: true, false, open, unknown, withheld or empty
 
     def encode(self) -> dict[str, object]:
         """The range and the answers as JSON."""
@@ -131,4 +131,8 @@ class _Critical:
                 is_shown = (witnessed & holds).any() and (witnessed & ~holds).any()
                 value = "open" if is_shown else "unknown"
             claims.append((name, value))
-        return Step(error, error, question.answers(possible, witnessed), tuple(claims))
+        answers = question.answers(possible, witnessed)
+        if possible.any() and self.judge.refutes(np.flatnonzero(possible)):
+            answers = tuple(map(withheld, answers))
+            claims = [(name, "withheld") for name, _ in claims]
+        return Step(error, error, answers, tuple(claims))

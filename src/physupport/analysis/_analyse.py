@@ -274,7 +274,11 @@ def report(seal: Seal, trace: Trace) -> Report:
         "bank": None if bank is None else bank.encode(),
         "digests": digests,
     }
-    if (stairs := staircase_json(seal.question, trace.queries, verdicts, seal.judge, gate)) is not None:
+    if (
+        stairs := staircase_json(
+            seal.question, trace.queries, verdicts, seal.judge, gate, is_cover=seal.protocol.cover is not None
+        )
+    ) is not None:
         document["staircase"] = stairs
     document["digests"] = digests | {"document": document_hash(document)}
     return Report(described("document", document))

@@ -105,6 +105,9 @@ class AnalysisProtocol:
         object.__setattr__(self, "streams", dict(self.streams))
         if self.bank is not None:
             laws = [plan.law for plan in self.streams.values()]
+            if len(laws) > 1 and any(law.has_error for law in laws):
+                rule = "be left out beside other streams, whose laws have exact responses"
+                raise MisuseError("error", rule, "one")
             for law in laws:
                 check_sets(law, self.bank)
                 check_mixes(law, self.bank)

@@ -208,6 +208,11 @@ class EvidenceJudge(Judge):
         (stream,) = self.sealed.streams
         return stream.law.design(self.sealed.bank)
 
+    def refutes(self, possible: IntArray) -> bool:
+        """True if the rows refute the noise of all these explanations, where it is tested."""
+        facts = self.facts(possible)
+        return facts is not None and bool(facts["is_withheld"])
+
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
         """The same with responses that are right to within an error."""
         factors = [factor.widened(error) for factor in self.evidence.factors]
@@ -268,6 +273,7 @@ class AverageJudge(Judge):
     error: float | None = None
     error_scale: str = ""
     log_evidence_at: Callable[[float, IntArray], Bounds] | None = None  # of keys (k,), with a larger error
+    refuted: Callable[[IntArray], bool] | None = None
 
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
         """The same with responses that are right to within an error; open where the bounds of a fit are too wide."""
@@ -279,6 +285,10 @@ class AverageJudge(Judge):
         return compared(
             Bounds(sum_down(own.lower[where], beside.lower), sum_up(own.upper[where], beside.upper)), self.level
         )
+
+    def refutes(self, possible: IntArray) -> bool:
+        """True if the rows refute the noise of all these explanations, where it is tested."""
+        return self.refuted is not None and self.refuted(possible)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
@@ -324,7 +334,14 @@ def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
         return Bounds(*wider)
 
     facts = partial(noise_facts, spec.noise, sealed)
-    errors = () if design.error_size is None else (design.error, design.error_scale, log_evidence_at)
+
+    def refutes(possible: IntArray) -> bool:
+        found = facts(possible)
+        return found is not None and bool(found["is_withheld"])
+
+    # Laws beside have exact responses.
+    has_errors = design.error_size is not None and evidence is None
+    errors = (design.error, design.error_scale, log_evidence_at, refutes) if has_errors else ()
     average = (Bounds(*bounds), ball, evidence, spec, facts)
     return AverageJudge(sealed.size, sealed.level, stream.keys_of, *average, *errors)
 

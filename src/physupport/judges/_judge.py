@@ -161,6 +161,10 @@ class Judge:
         """The unit of the error: "peak", "value" or "angle", see `Design`; empty if there is none (default)."""
         return ""
 
+    def refutes(self, possible: IntArray) -> bool:  # noqa: ARG002
+        """True if rows refute these explanations whatever the error of responses: nothing is said then (default)."""
+        return False
+
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
         """Verdicts (k,) if responses are right to within this error, which is at least that of the judge.
 

@@ -1,7 +1,7 @@
 """Judges before they look: what is written into a frozen protocol, and opened on its held-out rows afterwards."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -279,6 +279,9 @@ def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
             takers = [repr(other) for other in JUDGES if name in judge_options(other)]
             remedy = f"It goes with the judge {' or '.join(takers)}." if takers else ""
             raise MisuseError(name, f"be left out with the judge {kind}", "a value", remedy)
+    for name, entry in judge_options(kind).items():
+        if name not in settings and entry.default is MISSING and entry.default_factory is MISSING:
+            raise MisuseError(name, f"be given for the judge {kind}", "none")
     return JUDGES[kind].of_options(settings)
 
 

@@ -112,9 +112,10 @@ def unit_radii(columns: Field, whitener: Field | None) -> Array:
 
 def response_band(columns: Field, half: ArrayLike) -> tuple[Array, Array]:
     """(p, E) the least and the largest value of each entry of columns (p, E), within half widths, rounded outwards."""
-    low = np.nextafter(columns - half, -np.inf)
-    high = np.nextafter(columns + half, np.inf)
     is_open = np.broadcast_to(np.asarray(half) > 0.0, columns.shape)
+    wide = np.nextafter(half, np.inf)
+    low = np.nextafter(columns - wide, -np.inf)
+    high = np.nextafter(columns + wide, np.inf)
     return np.where(is_open, np.maximum(low, 0.0), columns), np.where(is_open, high, columns)
 
 

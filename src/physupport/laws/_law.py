@@ -1,7 +1,7 @@
 """The contract of a law: one object knows all about its rows, and nothing outside this folder asks for its name."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar, final
@@ -104,6 +104,11 @@ class Law(Protocol):
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse a bank that says otherwise of what a completed law has; left out: none does."""
+
+    @property
+    def has_error(self) -> bool:
+        """True if responses are only right to within an error that is stated."""
+        return False
 
     @property
     def has_spans(self) -> bool:
@@ -268,6 +273,11 @@ def register(law: type[L]) -> type[L]:
     """Make a law known by its name; there is no other list of laws."""
     if law.name in LAWS:
         raise MisuseError("name", "be one that no other law has", repr(law.name))
+    inherited = {option for base in law.__mro__[1:] if is_dataclass(base) for option in signature(base).parameters}
+    new = [option for option in signature(law).parameters if option not in inherited]
+    if new and not {"encode", "decode"} <= {*vars(law)}:
+        rule = "have methods encode and decode of its own for its options, or reports would not hold them"
+        raise MisuseError(f"the law {law.name}", rule, ", ".join(new))
     LAWS[law.name] = law
     return law
 

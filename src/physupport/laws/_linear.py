@@ -112,6 +112,11 @@ class Linear(Law):
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
     @property
+    def has_error(self) -> bool:
+        """True if responses are known up to an angle."""
+        return self.error is not None
+
+    @property
     def has_spans(self) -> bool:
         """Unless there is a ball or a cone."""
         return self.error is None and not self.is_cone
@@ -172,8 +177,7 @@ class Linear(Law):
         background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
         beside = self.native(background)
         radii = np.tile(unit_radii(columns[:, :count], whitener), copies)
-        takes_error = self.variants is None and (self.rows == "same mean" or _has_one_response(self, bank))
-        return Design(
+        design = Design(
             columns=columns if whitener is None else np.asarray(whitener @ columns),
             names=names,
             supports=supports,
@@ -189,11 +193,13 @@ class Linear(Law):
             cells=None if self.half_steps is None else tangent_cells(np.asarray(self.half_steps), count),
             is_cone=self.is_cone,
             radii=None if self.error is None else self.error * radii,
-            error=self.error or 0.0,
-            error_scale="angle" if takes_error else "",
-            error_size=radii if takes_error else None,
             together=np.tile(by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
         )
+        # A ball leaves bounds of coefficients open, so that no error would lead to the exact responses.
+        is_open = self.variants is None and not self.is_cone and not design.is_bounded
+        if not is_open or not (self.rows == "same mean" or _has_one_response(self, bank)):
+            return design
+        return replace(design, error=self.error or 0.0, error_scale="angle", error_size=radii)
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, width) rows without background; strengths are coefficients or variances.
@@ -366,7 +372,7 @@ def _check_width(law: "Linear") -> None:
             raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{law.rows} rows")
     if law.error is not None:
         check_open("error", law.error, 0.0, 1.0)
-        if law.variants is not None:
+        if law.variants is not None or law.is_cone:
             rule = "be left out where responses have columns to mix, which are their width"
             raise MisuseError("error", rule, law.error, "Leave error out, or take variants as states without tangents.")
     if law.is_cone and (law.half_steps is not None or law.rows != "same mean" or law.is_complex):

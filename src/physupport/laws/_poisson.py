@@ -72,6 +72,11 @@ class Poisson(Law):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check_share(name, getattr(self, name)))
 
+    @property
+    def has_error(self) -> bool:
+        """True if responses lie in a band."""
+        return self.error is not None or self.relative_error is not None
+
     def completed(self, bank: Bank) -> Self:
         """With named options in the order of the bank."""
         law = replace(self, **options_in_order(self, bank))
@@ -98,7 +103,7 @@ class Poisson(Law):
         count = columns.shape[1]
         n_elements = states.elements.shape[1]
         half = self._half_widths(bank, columns)
-        error, error_scale, error_size = self._error_scale(bank, columns)
+        error, error_scale, error_size = self._error_scale(columns)
         return Design(
             columns=columns,
             names=states.names(np.arange(count) % n_elements),
@@ -173,36 +178,29 @@ class Poisson(Law):
             relative_error=_decode_share(node.get("relative_error")),
         )
 
-    def _error_sizes(self, bank: Bank, columns: Array) -> dict[str, Array]:
-        """(E,) and (q, E) half widths for an error of 1, by the name of the error; shared columns are exact.
-
-        Columns are the elements, and then their variants.
-        """
-        is_owned = np.tile(bank.states.library_index >= 0, columns.shape[1] // len(bank.states.library_index))
-        peaks = np.where(is_owned, columns.max(axis=0), 0.0)
-        return {"error": peaks, "relative_error": np.where(is_owned, columns, 0.0)}
-
     def _half_widths(self, bank: Bank, columns: Array) -> Array | None:
-        """(q, E) half widths of the band of columns (q, E); None where all are exact."""
+        """(q, E) half widths of the band of columns (q, E), which are the elements and then their variants."""
+        if self.error is None and self.relative_error is None:
+            return None
         owners = bank.states.library_index
         half = np.zeros(columns.shape)
-        for name, size in self._error_sizes(bank, columns).items():
-            stated = 0.0 if getattr(self, name) is None else getattr(self, name)
-            share = np.broadcast_to(stated, (len(columns), owners.max() + 1))
-            half += np.tile(share[:, owners], columns.shape[1] // len(owners)) * size
-        return None if self.error is None and self.relative_error is None else half
+        for stated, size in ((self.error, columns.max(axis=0)), (self.relative_error, columns)):
+            share = np.asarray(0.0 if stated is None else stated)
+            if share.ndim and share.shape[-1] > 1:  # one of each element of the library; shared columns are exact
+                share = np.tile(np.where(owners < 0, 0.0, share[..., owners]), columns.shape[1] // len(owners))
+            half += share * size
+        return half
 
-    def _error_scale(self, bank: Bank, columns: Array) -> tuple[float, str, Array | None]:
+    def _error_scale(self, columns: Array) -> tuple[float, str, Array | None]:
         """The error, if it is one number of one kind, its scale, and half widths for an error of 1.
 
         Exact responses may have an error of their largest value.
         """
-        sizes = self._error_sizes(bank, columns)
         peak, relative = (np.asarray(0.0 if share is None else share) for share in (self.error, self.relative_error))
         if self.relative_error is None and peak.ndim == 0:
-            return float(peak), "peak", sizes["error"]
+            return float(peak), "peak", columns.max(axis=0)
         if self.error is None and relative.ndim == 0:
-            return float(relative), "value", sizes["relative_error"]
+            return float(relative), "value", columns
         return 0.0, "", None
 
     def _background(self, bank: Bank) -> Array:

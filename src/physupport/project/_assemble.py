@@ -21,6 +21,7 @@ from ._elements import Physical, read_elements
 from ._load import Project, named_by_key
 from ._mixture import (
     check_noises_told_apart,
+    check_own_options,
     judge_note,
     mixture_options,
     noise_notes,
@@ -299,7 +300,7 @@ def project_judge(project: Project, law: Law, replicates: Replicates | None) -> 
     scan = settings.outsiders
     rows = settings.data.deployment
     spec = settings.elements
-    options = {
+    options: dict[str, object] = {
         "draws": settings.draws,
         "statistic": settings.statistic,
         "outsiders": None if scan is None else Scan(scan.elements, scan.share),
@@ -312,8 +313,9 @@ def project_judge(project: Project, law: Law, replicates: Replicates | None) -> 
         "noise": spec.replicate_noise,
         "pool": spec.pool,
     }
-    with misuse_named(lambda name: project.name(JUDGE_KEYS.get(name, f"judge: {name}"))):
-        return make_judge(kind, options)
+    check_own_options(project, "judge_options", settings.judge_options, options)
+    with misuse_named(lambda name: project.name(JUDGE_KEYS.get(name, f"judge_options.{name}"))):
+        return make_judge(kind, options | settings.judge_options)
 
 
 def _check_judge(

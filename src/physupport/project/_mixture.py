@@ -3,7 +3,7 @@
 Open are background, noise and coefficients.  Replicates come in tables with a line for each measured spectrum.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -76,7 +76,15 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         "coefficients": boxes or None,
         "thresholds": thresholds or None,
     }
-    return {name: value for name, value in options.items() if value is not None}
+    check_own_options(project, "data.deployment.options", spec.options, {*options, "is_complex", "noises"})
+    return {name: value for name, value in (options | spec.options).items() if value is not None}
+
+
+def check_own_options(project: Project, key: str, options: Mapping[str, object], others: Collection[str]) -> None:
+    """Refuse options of a law or a judge that other keys of the project file give."""
+    for name in options:
+        if name in others:
+            raise project.misuse(key, "hold options that have no key of their own", name)
 
 
 def background_columns(project: Project, physical: Physical) -> Array | None:

@@ -18,6 +18,7 @@ from ._sections import (
     FileName,
     FileSpec,
     Grid,
+    Options,
     ResponseSpec,
     Section,
     Text,
@@ -279,6 +280,7 @@ class ProjectFile(Section):
     ] = 1.0
     seed: Annotated[int, Field(ge=0), AfterValidator(_seed)] = 0
     judge: Annotated[str, known_name(lambda: JUDGES)] | None = None
+    judge_options: Options = {}  # noqa: RUF012  pydantic copies it
     draws: Annotated[int, Field(ge=1, le=10**6)] | None = None
     statistic: Literal["ratio", "score"] | None = None
     policy: PolicyName | None = None

@@ -212,6 +212,8 @@ def _nameable(name: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1)]
+# Options by name, of a law or a judge that brings options of its own.
+Options = dict[Text, bool | int | float | str | list[float]]
 FileName = Annotated[Text, AfterValidator(_nameable)]
 
 

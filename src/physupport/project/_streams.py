@@ -12,6 +12,7 @@ from ._sections import (
     File,
     FileName,
     FileSpec,
+    Options,
     Section,
     Text,
     Values,
@@ -137,6 +138,7 @@ class Deployment(Stream):
     split: Literal["thin", "rows", "fission"] | None = None
     splits: Annotated[int, Field(ge=1, le=MOST_SPLITS)] | None = None
     exposure: Values | None = None
+    options: Options = {}  # noqa: RUF012  pydantic copies it
     codes: ClassVar[File | None] = None
 
 

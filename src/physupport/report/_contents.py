@@ -70,14 +70,14 @@ def is_complete(gate: Gate) -> bool:
 
 
 def staircase_json(
-    question: Question, queries: IntArray, verdicts: Verdicts, judge: Judge, gate: Gate
+    question: Question, queries: IntArray, verdicts: Verdicts, judge: Judge, gate: Gate, *, is_cover: bool
 ) -> dict[str, Any] | None:
     """The answers at every error of the responses, from the verdicts of a run that asked about everything.
 
-    None where the judge has no verdicts at other errors, where something was not asked about, and where labels are
-    withheld.
+    None where the judge has no verdicts at other errors, where something was not asked about, where labels are
+    withheld, and in a cover, whose cells are sized for exact responses.
     """
-    if judge.error is None or len(queries) < question.n_explanations or is_withheld(gate):
+    if judge.error is None or len(queries) < question.n_explanations or is_withheld(gate) or is_cover:
         return None
     steps = staircase(judge, question, verdicts.rows(np.argsort(queries)))
     return described("document", {"scale": judge.error_scale, "steps": [step.encode() for step in steps]})

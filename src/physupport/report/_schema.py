@@ -132,7 +132,7 @@ _Digests = TypedDict("_Digests", {
 })  # fmt: skip
 _Statement = TypedDict("_Statement", {
     "field": str, "label": _Label, "cell": list[str], "group": str | None, "numbers": dict[str, Real],
-    "certificate": Literal["universal", "witnesses", "open"], "witnesses": list[int],
+    "certificate": Literal["universal", "witnesses", "open", "withheld"], "witnesses": list[int],
 })  # fmt: skip
 _Step = TypedDict("_Step", {"least": Real, "most": Real, "fields": list[_Statement], "claims": dict[str, str]})
 _Staircase = TypedDict("_Staircase", {"scale": Literal["peak", "value", "angle"], "steps": list[_Step]})

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..questions import Label
 from ._fields import answers, claim_answers
-from ._words import Entry
+from ._words import Entry, above, below
 
 # How a sentence names an error, by its scale.
 _WITHIN = {
@@ -56,11 +56,13 @@ def width_sentences(document: Entry) -> tuple[str, ...]:
     if read is None:
         return tuple(_tolerances(document, steps))
     smallest = fitting[0]["least"]
-    step = next(step for step in reversed(fitting) if step["least"] <= read)
+    # A statement at a larger error holds at a smaller one, too: between two steps the words take the later one.
+    step = next(step for step in steps if step["most"] >= read)
     sentences = [*answers(_at(document, step)), *claim_answers(_at(document, step))]
-    below = max(step["most"] for step in steps if _is_empty(step))
+    largest_empty = max(step["most"] for step in steps if _is_empty(step))
     return (
-        f"Nothing fits if responses are right {_within(document, below)}; something fits from {smallest:.2g} on. "
+        f"Nothing fits if responses are right {_within(document, largest_empty)}; something fits from "
+        f"{above(smallest)} on. "
         f"If they are right {_within(document, read)}:",
         *sentences,
     )
@@ -97,4 +99,4 @@ def _is_empty(step: Entry) -> bool:
 def _within(document: Entry, error: float) -> str:
     if error == 0.0:
         return "exactly"
-    return _WITHIN[document["staircase"]["scale"]].format(f"{error:.2g}")
+    return _WITHIN[document["staircase"]["scale"]].format(below(error))

@@ -119,8 +119,10 @@ def _judge_findings(
         yield from _verdict_findings(opened.verdicts(trace[0]), *trace)
     facts = opened.facts(np.flatnonzero(possible))
     yield from differences(document["gate"], facts and described("facts", facts), "gate", "the rows give", rounds=True)
-    stairs = None if question is None else staircase_json(question, *trace, opened, document["gate"])
-    yield from differences(document.get("staircase"), stairs, "staircase", "the rows give", rounds=True)
+    if question is not None:
+        is_cover = "cover" in document["protocol"]
+        stairs = staircase_json(question, *trace, opened, document["gate"], is_cover=is_cover)
+        yield from differences(document.get("staircase"), stairs, "staircase", "the rows give", rounds=True)
     again = None if possible.any() else contradiction(judge, sealed)
     if unsaid(document.get("contradiction")) != again:
         yield "what each stream keeps by itself is not what the rows give"

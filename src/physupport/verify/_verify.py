@@ -189,6 +189,8 @@ def _notes(document: Node, has_rows: bool) -> Iterator[str]:
     elif not has_rows:
         what = "verdicts, and what the judge says of the answer as a whole," if document["gate"] else "verdicts"
         yield f"{what} are taken as they stand: give the rows to score them again"
+        if "staircase" in document:
+            yield "answers at larger errors of the responses are taken as they stand: give the rows to find them again"
 
 
 def _digest_findings(document: Node, protocol: str | None) -> Iterator[str]:

@@ -46,16 +46,14 @@ def fit_bands(
     counts: Array,
     members: IntArray,
     steps: int,
-    floor: float,
-    amounts: Array,
     bounds: Array,
 ) -> None:
-    """Fit every explanation to one set of counts; stop early where the upper bound of f is below the floor.
+    """Fit every explanation to one set of counts.
 
     lower, upper: (E, n) bands of the columns in the channels with counts.  unseen: (E,) sums of the lower ends over all
-    other channels.  sums: (E,) sums of the upper ends over all channels, above 0.  counts: (n,) above 0.
-    members: (M, r) columns of each explanation, padded with -1.
-    amounts: (M, r), output: expected counts of each column at its upper ends.  bounds: (M, 2), output: bounds of max f.
+    other channels, at most their exact values and within 2^-40 of these.  sums: (E,) sums of the upper ends over all
+    channels, approximate, above 0.  counts: (n,) above 0.
+    members: (M, r) columns of each explanation, padded with -1.  bounds: (M, 2), output: bounds of max f.
     """
     n = len(counts)
     for e in range(len(members)):
@@ -68,36 +66,59 @@ def fit_bands(
             for i in range(n):
                 low[i, j] = lower[active[j], i] / sums[active[j]]
                 high[i, j] = upper[active[j], i] / sums[active[j]]
-        amounts[e] = 0.0
-        bounds[e] = _fit(low, high, rest, counts, steps, floor, amounts[e, : len(active)])
+        bounds[e] = -np.inf
+        if _reach_all(upper, active, n):
+            bounds[e] = _fit(low, high, rest, counts, steps)
 
 
 @cached_njit(nogil=True)
-def _fit(
-    low: Array, high: Array, rest: Array, counts: Array, steps: int, floor: float, amounts: Array
-) -> tuple[float, float]:
-    """Maximise f by an interior point method with a line search; write the amounts, return bounds of max f."""
+def _reach_all(upper: Array, active: IntArray, n: int) -> bool:
+    """True if some column reaches each channel with counts: else no amounts explain them."""
+    for i in range(n):
+        is_reached = False
+        for j in active:
+            is_reached |= upper[j, i] > 0.0
+        if not is_reached:
+            return False
+    return True
+
+
+@cached_njit(nogil=True)
+def _fit(low: Array, high: Array, rest: Array, counts: Array, steps: int) -> tuple[float, float]:
+    """Maximise f, nearly, by an interior point method with a line search; return proven bounds of its supremum.
+
+    Near kinks of f steps may lead astray, so that the bounds are those of the best amounts and means met on the way.
+    """
     n, r = low.shape
     total = counts.sum()
     if total == 0.0:
         return 0.0, 0.0
-    if r == 0:
-        return -np.inf, -np.inf  # nothing explains counts without a column
     means = np.empty(n)
     slopes = np.empty(r)
+    amounts = np.full(r, total / r)
+    best_amounts = amounts.copy()
+    best_means = counts.copy()
+    best_value = -np.inf
+    least_top = np.inf
     matrix = np.empty((r, r))
     slacks = np.ones(r)
     change = np.empty(r)
     tried = np.empty(r)
-    amounts[:] = total / r
     length = 1.0
     for step in range(steps):
         value = _derivatives(low, high, rest, counts, amounts, means, slopes, matrix, True)
         if value == -np.inf:
             break
-        if step >= _FIRST_LOOK:
-            top = _log_sum(counts, means) - total - total * log(_factor(low, high, rest, counts, means))
-            if top - value <= GAP or top < floor:
+        if value > best_value:
+            best_value = value
+            best_amounts[:] = amounts
+        if step >= _FIRST_LOOK or step == steps - 1:
+            factor = _factor(low, high, rest, counts, means)
+            top = _log_sum(counts, means) - total - total * log(factor) if factor > 0.0 else np.inf
+            if top < least_top:
+                least_top = top
+                best_means[:] = means
+            if least_top - best_value <= GAP:
                 break
         product = 0.0
         trace = 0.0
@@ -135,7 +156,7 @@ def _fit(
         for j in range(r):
             amounts[j] = tried[j]
             slacks[j] += dual * slopes[j]
-    return _bounds(low, high, rest, counts, amounts)
+    return _bounds(low, high, rest, counts, best_amounts, best_means)
 
 
 @cached_njit(nogil=True)
@@ -228,41 +249,46 @@ def _factor(low: Array, high: Array, rest: Array, counts: Array, means: Array) -
 
 
 @cached_njit(nogil=True)
-def _bounds(low: Array, high: Array, rest: Array, counts: Array, amounts: Array) -> tuple[float, float]:
-    """A lower and an upper bound of the supremum of f, rounding included; the docstring of the module derives them.
+def _bounds(low: Array, high: Array, rest: Array, counts: Array, amounts: Array, means: Array) -> tuple[float, float]:
+    """A lower bound of max f at amounts and an upper bound by the dual at means (n,) above 0, rounding included.
 
-    Means have a relative error of at most (r + 3) u, which moves f by (r + 3) u of counts and means.  A logarithm has
-    an error of 9 u plus 3 u of its size, a sum of n terms one of n u of their sizes.  The bounds allow for twice that.
+    The means of amounts have a relative error of at most (r + 3) u, which moves f by (r + 3) u of counts and means.  A
+    logarithm has an error of 9 u plus 3 u of its size, a sum of n terms one of n u of their sizes.  The bounds allow
+    for twice that, and for 2^-39 of the counts that the amounts would have in all other channels.
     """
     n, r = low.shape
-    total = 0.0
-    value = 0.0
-    size = 0.0
-    means = np.empty(n)
-    subtracted = 0.0
+    beside = 0.0
     for j in range(r):
-        subtracted += rest[j] * amounts[j]
+        beside += rest[j] * amounts[j]
+    total = 0.0
+    subtracted = 0.0
+    value = 0.0
+    value_size = 0.0
+    dual = 0.0
+    dual_size = 0.0
     is_reached = True
     for i in range(n):
+        total += counts[i]
         least = 0.0
         most = 0.0
         for j in range(r):
             least += low[i, j] * amounts[j]
             most += high[i, j] * amounts[j]
-        if high[i].max() == 0.0:
-            return -np.inf, -np.inf  # no amounts explain counts where no column reaches
         mean = min(max(counts[i], least), most)
-        if not 1e-250 < mean < 1e250:
-            is_reached = False
-            mean = counts[i]
-        means[i] = mean
-        total += counts[i]
+        is_reached &= 1e-250 < mean < 1e250
+        mean = mean if 1e-250 < mean < 1e250 else counts[i]
         subtracted += mean
         term = counts[i] * (exponent_of(mean) * LN2 + log_mantissa(mantissa_of(mean)))
         value += term
-        size += abs(term)
+        value_size += abs(term)
+        term = counts[i] * (exponent_of(means[i]) * LN2 + log_mantissa(mantissa_of(means[i])))
+        dual += term
+        dual_size += abs(term)
+    error = 2.0 * U * ((n + 8.0) * value_size + (n + 3.0 * r + 64.0) * (total + subtracted + beside))
+    lower = value - subtracted - beside - error - 2.0**-39 * beside if is_reached else -np.inf
     factor = _factor(low, high, rest, counts, means)
-    turn = log(factor) if factor > 0.0 else -np.inf
-    error = 2.0 * U * ((n + 8.0) * size + (n + 3.0 * r + 64.0) * (total + subtracted))
-    upper = value - total - total * turn + error + 8.0 * U * total * abs(turn) if factor > 0.0 else np.inf
-    return value - subtracted - error if is_reached else -np.inf, upper
+    if not factor > 0.0:
+        return lower, np.inf
+    turn = log(factor)
+    error = 2.0 * U * ((n + 8.0) * dual_size + (n + 64.0) * total + 4.0 * total * abs(turn))
+    return lower, dual - total - total * turn + error
