@@ -70,7 +70,9 @@ def test_a_strength_beyond_the_grid_is_told_where_the_end_is_kept_and_one_within
     options = {} if judge is None else {"judge": judge}
     beyond, within = reported(rows_of(3.4), **options), reported(rows_of(2.0), **options)
     assert {"of": "strengths of region A", "value": 3.0, "end": "highest"} in beyond.document["edges"]
-    assert "touches the end of the grid of strengths of region A (3): nobody looked beyond it" in beyond.sentence
+    assert (
+        "touches the end of the grid of strengths of region A (3): values beyond it were not tried" in beyond.sentence
+    )
     assert within.document["edges"] == []
 
 

@@ -202,10 +202,10 @@ def test_what_agrees_is_told_with_the_threshold_that_it_was_compared_with():
     report = reported(nothing_there(1), 1.0, judge=ByEvidence())
     (finding,) = report.document["gate"]["findings"]
     assert report.document["gate"]["level"] == pytest.approx(0.2 * report.document["protocol"]["level"])
-    said = f"agrees with the scatter of the rows (p = {finding['p']:.2g}, told at 0.01 or below)"
+    said = f"agrees with the scatter of the rows (p = {finding['p']:.2g}, threshold 0.01)"
     assert said in report.sentence
     assert "(smallest p = " in (text := reported(nothing_there(1), 1.0).sentence)
-    assert ", told at 0.0033 or below)" in text  # a fifth of the level in three equal parts
+    assert ", threshold 0.0033)" in text  # a fifth of the level in three equal parts
 
 
 @pytest.mark.parametrize("judge", JUDGES)
@@ -282,7 +282,7 @@ def test_rows_that_leave_nothing_beside_the_elements_say_so():
     """Of a single row whose response may lie beside its column nothing is noise alone."""
     report = reported(nothing_there(3, 1), 1.0, judge=ByEvidence("fission", 3), error=0.1)
     assert report.document["gate"]["findings"] == []
-    assert "Whether the noise is the one that is stated these rows cannot tell" in report.sentence
+    assert "These rows cannot test the stated noise" in report.sentence
 
 
 def gated(kind="same mean", sigma=1.0, n_rows=1, seed=0):

@@ -45,7 +45,7 @@ def test_one_spectrum_names_its_line_and_the_report_verifies(folder):
     assert found.are_verdicts_scored
     assert report.document["protocol"]["judge"]["judge"] == "counts"
     # Halves see less than a gate of all rows: a line of 7 standard deviations is called in about half of the spectra.
-    assert "one below 7 to 9 standard deviations of the noise would not be seen" in report.sentence
+    assert "a misfit below 7 to 9 standard deviations of the noise could go unnoticed" in report.sentence
 
 
 def test_a_line_that_is_not_in_the_list_makes_the_answer_empty_and_says_where(folder):

@@ -85,7 +85,7 @@ def test_the_end_of_a_grid_of_cells_is_that_of_its_box(write):
     (edge,) = report.document["edges"]
     assert (edge["of"], edge["end"]) == ("region line", "lowest")
     assert edge["value"] == pytest.approx(0.3 + report.document["protocol"]["cover"]["regions"][0]["half"][0])
-    assert "touches the end of the grid of region line (0.3): nobody looked beyond it" in report.sentence
+    assert "touches the end of the grid of region line (0.3): values beyond it were not tried" in report.sentence
 
 
 def test_the_end_of_a_grid_of_cells_of_a_parameter_is_that_of_its_range(write):

@@ -203,7 +203,7 @@ def test_a_likelihood_that_is_not_unusual_is_said_to_be_no_more_than_that(law, h
     streams = [{"name": "deployment", "law": {"kind": law}}]
     said = remarks({"outcome": {"status": "REPORT"}, "protocol": {"streams": streams}, "gate": gate})
     assert said.startswith("The likelihood of all rows together is not unusual for what is left (p = 0.52); ")
-    assert "a misfit in strength, place or shape can go unseen by it" in said
+    assert "a misfit in strength, place or shape can go unnoticed" in said
     assert said.endswith(": compare the measured rows with the fits.") == has_fits
     assert "look like" not in said
 

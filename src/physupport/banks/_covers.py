@@ -102,9 +102,9 @@ def _cell_move(half: Array, bounds: Bounds, tangents: bool) -> float:
 def _cell_counts(
     sides: Array, bounds: Bounds, allowed: float, tangents: bool, given: Sequence[int] | None = None
 ) -> Array:
-    """(d,) cells along each coordinate, as few as keep moves within what is allowed.
+    """(d,) the smallest numbers of cells along each coordinate that keep moves of responses within the allowed one.
 
-    sides: half of the box.  given: how many there are along the first coordinates, where that is no choice.
+    sides: half sides of the box.  given: the numbers along the first coordinates, if they are fixed.
     """
     if tangents:
         own = np.sqrt(np.diagonal(bounds.bends))

@@ -1,8 +1,8 @@
-"""Dictionary states learnt from proposal rows, and what they say in the words of a library.
+"""Dictionary states learnt from proposal rows, and the elements of a library that their atoms stand for.
 
-States come from repeated learning on resampled proposal rows; held-out rows are never indexed.  Each atom then speaks
-for the nearest element of a library.
-Distances between atoms as lines, between sets of atoms, and one-to-one matchings say which that is.
+States come from repeated learning on resampled proposal rows; held-out rows are never indexed.  Each atom then stands
+for the nearest element of a library, by distances between atoms as lines, between sets of atoms, and one-to-one
+matchings.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

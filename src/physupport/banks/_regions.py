@@ -40,7 +40,7 @@ class RegionalView:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """R of them."""
+        """The names of the R regions."""
         return tuple(self.sets)
 
     @property
@@ -55,7 +55,7 @@ class RegionalView:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that the view is made of, in hexadecimal: of the bank, or with every array by its own hash."""
+        """SHA-256 of the content of the view, in hexadecimal: of its bank, or of the hashes of its arrays."""
         return content_hash(self.encode(array_digest)) if self.bank is None else self.bank.digest
 
     def locate(self, index: ArrayLike) -> IntArray:
@@ -79,12 +79,12 @@ class RegionalView:
         return check_indices("index", index, len(self.locations))
 
     def check_bank(self, bank: Bank | None) -> None:
-        """Raise if the view is of another bank; one that the user lists cannot tell."""
+        """Raise if the view is of another bank; a view that the user lists has no bank to compare."""
         if self.bank is not None and bank is not self.bank and (bank is None or bank.digest != self.digest):
             raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")
 
     def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
-        """All that the view is made of beyond its bank, which has its own place in a document."""
+        """The content of the view without its bank, which a document holds elsewhere."""
         if self.bank is not None:
             return {"kind": "bank"}
         places = [(region, places.coordinates) for region, places in self.sets.items()]

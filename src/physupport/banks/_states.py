@@ -347,7 +347,7 @@ class States:
         return True
 
     def encode(self, array: ArrayWriter) -> dict[str, object]:
-        """All that defines the states: columns and where they stand, or the library with its choices and settings."""
+        """The content that defines the states: columns and positions, or the library with choices and settings."""
         library = self.library
         if library is None:
             return {"kind": "arrays", "elements": array(self.elements), "index": array(self.table)}

@@ -54,7 +54,7 @@ class Design:
     radii: Array | None = None  # (E,) how far a column may be off, as a vector of this length
     band: tuple[Array, Array] | None = None  # (p, E) the least and the largest value of each entry of the columns
     error: float = 0.0  # of the responses, on the scale along which they may be `widened`
-    error_scale: str = ""  # what the error is a share of: "peak", "value" or, as the sine of an angle, "angle"
+    error_scale: str = ""  # the unit of the error: "peak" or "value" of a response, or "angle", the sine of one
     error_size: Array | None = None  # (E,) radii or (p, E) half widths for an error of 1; None if there is no scale
     is_random: bool = False  # of free rows, whether coefficients are Gaussian about 0, with one covariance that is open
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
@@ -70,7 +70,7 @@ class Design:
         return tuple(tuple(row[row >= 0].tolist()) for row in self.supports)
 
     def widened(self, error: float) -> "Design":
-        """The design of responses that are right to within another error, where it has a scale."""
+        """The design for responses that are right to within another error; requires an error scale."""
         assert self.error_size is not None
         size = error * self.error_size
         if self.error_scale == "angle":
@@ -88,7 +88,7 @@ class Design:
 
 
 def with_variants(columns: Field, supports: IntArray, variants: Sequence[Field]) -> tuple[Field, IntArray]:
-    """Columns (q, E) and then all their variants, (q, E) each; whatever has an active column has its variants, too."""
+    """Columns (q, E) followed by all their variants, (q, E) each; the variants of an active column are active, too."""
     count = columns.shape[1]
     of_variants = [np.where(supports >= 0, supports + count * v, -1) for v in range(1, len(variants) + 1)]
     return np.hstack([columns, *variants]), np.hstack([supports, *of_variants])
@@ -105,13 +105,13 @@ def tangent_cells(half_steps: Array, count: int) -> tuple[IntArray, Array]:
 
 
 def unit_radii(columns: Field, whitener: Field | None) -> Array:
-    """(E,) how far responses are off at an error of 1; whitening makes an ellipsoid of a ball, within its long axis."""
+    """(E,) radii of the balls around responses at an error of 1; whitening stretches a ball by at most its norm."""
     longest = 1.0 if whitener is None else float(np.linalg.norm(whitener, 2))
     return np.asarray(longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
 
 
 def response_band(columns: Field, half: ArrayLike) -> tuple[Array, Array]:
-    """(p, E) the least and the largest value of each entry of columns (p, E), within half widths, rounded outwards."""
+    """(p, E) each, the ends of bands of these half widths around columns (p, E), rounded outwards, at least 0."""
     is_open = np.broadcast_to(np.asarray(half) > 0.0, columns.shape)
     wide = np.nextafter(half, np.inf)
     low = np.nextafter(columns - wide, -np.inf)

@@ -191,7 +191,7 @@ class Law(Protocol):
     def noise_test(self, bank: Bank) -> Callable[[RowSource], NoiseSeen | None] | None:  # noqa: ARG002
         """The exact test of every noise setting, whatever explanation is true; None if no noise is stated.
 
-        It gives None where rows say nothing of the noise.  Of key k the setting is k modulo their number.
+        The test returns None if the rows carry no information on the noise.  Key k has setting k modulo their number.
         """
         return None
 
@@ -205,7 +205,7 @@ class Law(Protocol):
 
     @property
     def cover_sizes(self) -> CoverSizes | None:
-        """How far rows move with atoms, strengths and noise; None: nobody knows."""
+        """How far the law of the rows moves with atoms, strengths and noise; None if no bound is known (default)."""
         return None
 
     def encode(self) -> dict[str, object]:
@@ -235,7 +235,7 @@ def check_mixes(law: Law, bank: Bank) -> None:
 
 
 def opponents_of(law: Law, bank: Bank, proposal: Proposal, key: int, planned: str | None) -> Iterator[Opponent]:
-    """The planned opponent that proposal rows and their best key give; None: all that they may give.
+    """Yield the planned opponent, made from the proposal rows and their best key; all possible ones if None is planned.
 
     A `free` one has half of its weight on the free opponent of the law, which costs log 2 and makes EMPTY possible.
     """

@@ -240,7 +240,7 @@ class Linear(Law):
         return np.asarray(as_pairs(fit, axis=0) if self.is_complex else fit)[:, 0]
 
     def noise_test(self, bank: Bank) -> Callable[[RowSource], NoiseSeen | None] | None:
-        """By the scatter of rows, or by what they have beside all elements and the background (`NoiseLook`)."""
+        """Test by the scatter of rows, or by their part orthogonal to all elements and background (`NoiseLook`)."""
         is_stated = self.covariance_freedom is not None or self.noises is not None or "noise" in bank.deployment.names
         return partial(self._noise_seen, bank) if is_stated else None
 
@@ -327,7 +327,7 @@ class Linear(Law):
 
     @property
     def native_variants(self) -> list[Field]:
-        """(q, E) each, as numbers of the instrument."""
+        """The variants, (q, E) each, as real or complex numbers of the instrument."""
         return [] if self.variants is None else [*map(self.native, np.asarray(self.variants))]
 
     @cached_property

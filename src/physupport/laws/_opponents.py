@@ -63,7 +63,7 @@ class Point:
 
     @property
     def is_of_bank(self) -> bool:
-        """True if bank and proposal rows give it again; False where it is not known who proposed it."""
+        """True if bank and proposal rows determine the point; False if its origin is unknown."""
         return self.kind != "point"
 
     def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
@@ -80,7 +80,7 @@ class Point:
         return {self.kind: {name: array_json(x) if form[name] in (1, 2) else x for name, x in self.numbers.items()}}
 
     def agrees(self, other: "Opponent") -> bool:
-        """True if another is the same law: the same fit on another machine differs by rounding."""
+        """True if another point is the same law up to rounding, as the same fit on another machine gives it."""
         if not isinstance(other, Point) or other.kind != self.kind:
             return False
         relative, least = _TOLERANCES.get(self.kind, _TOLERANCE)
@@ -93,7 +93,7 @@ class Point:
 
 
 def _compared(point: Point) -> list[Any]:
-    """The numbers that two points of one density share; of covariances, directions of equal strength may be others."""
+    """The numbers by which points are compared: a covariance as a whole, since directions may be arbitrary."""
     if point.kind != "covariance_point":
         return [*point.numbers.values()]
     atoms = point.numbers["atoms"]
@@ -103,7 +103,7 @@ def _compared(point: Point) -> list[Any]:
 
 
 def _is_law(numbers: Mapping[str, Any]) -> bool:
-    """True if the numbers of a point define a density; an activity out of range is refused by its name."""
+    """True if the numbers of a point define a density; raises if an activity is out of range."""
     if "p" in numbers:
         checked_activity(numbers["p"], "the activity of the numerator")
     first = numbers["mean"] if "mean" in numbers else numbers["atoms"]
@@ -120,7 +120,7 @@ def bank_key(key: int) -> Point:
 
 
 def latent_point(atoms: Array, p: float, noise: float) -> Point:
-    """One calibration law: the dictionary (q, n), the activity and the noise variance, in copies nothing can change."""
+    """One calibration law: read-only copies of the dictionary (q, n), the activity and the noise variance."""
     numbers = {"atoms": read_only(np.asarray(atoms, dtype=np.float64)), "p": Real(p), "noise": Real(noise)}
     return Point("point", numbers)
 
@@ -235,7 +235,7 @@ def likely_mixture(scores: Array, point: Callable[[int], Point], free: Point) ->
 
 
 def decode_point(node: Mapping[str, object], where: str) -> Point:
-    """Read what `encode` of a key or a point made."""
+    """Read a key or a point that its `encode` wrote."""
     ((kind, content),) = node.items()
     if kind == "key":
         key = check_form(content, int, f"{where}.key")
@@ -252,7 +252,7 @@ def decode_point(node: Mapping[str, object], where: str) -> Point:
 
 
 def decode_mixture(node: object, where: str, kinds: Iterable[str]) -> Mixture:
-    """Read what `encode` of a mixture made; kinds: of parts that a law may mix."""
+    """Read a mixture that its `encode` wrote; kinds: the kinds of parts that a law may mix."""
     entries = check_form(node, list[dict[str, Any]], f"{where}.mixture")
     for entry in entries:
         check_form(entry, {"weight": Real, "law": dict[str, Any]}, f"{where}.mixture")

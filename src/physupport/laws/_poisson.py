@@ -192,9 +192,9 @@ class Poisson(Law):
         return half
 
     def _error_scale(self, columns: Array) -> tuple[float, str, Array | None]:
-        """The error, if it is one number of one kind, its scale, and half widths for an error of 1.
+        """The error, its scale, and half widths for an error of 1; no scale unless the error is one number of one kind.
 
-        Exact responses may have an error of their largest value.
+        Exact responses have the error 0 of their largest value.
         """
         peak, relative = (np.asarray(0.0 if share is None else share) for share in (self.error, self.relative_error))
         if self.relative_error is None and peak.ndim == 0:
@@ -209,7 +209,7 @@ class Poisson(Law):
 
 
 def _check_share(name: str, share: ArrayLike) -> Array:
-    """Shares of responses, from 0 to below 1."""
+    """Raise unless the errors, as shares of responses, are at least 0 and below 1."""
     array = read_only(share, np.float64)
     if array.ndim > 2 or not ((array >= 0.0) & (array < 1.0)).all():
         raise MisuseError(name, "be at least 0 and below 1", f"{array.min():g} to {array.max():g}")
@@ -217,7 +217,7 @@ def _check_share(name: str, share: ArrayLike) -> Array:
 
 
 def _decode_share(node: float | Mapping[str, Any] | None) -> ArrayLike | None:
-    """One number as it is; an array of one or two axes."""
+    """Read an error: one number, or an array of one or two axes."""
     if node is None or isinstance(node, float):
         return node
     return real(node, *(None,) * len(list(node.get("shape", ()))))

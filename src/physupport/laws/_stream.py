@@ -76,7 +76,7 @@ def check_checkpoints(checkpoints: ArrayLike, n_rows: int) -> IntArray:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class MappedRows:
-    """Rows that are made of others, block by block."""
+    """Rows computed from other rows, block by block."""
 
     rows: RowSource
     width: int  # entries of a row

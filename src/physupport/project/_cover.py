@@ -18,7 +18,7 @@ from ._tables import read_tables
 
 
 def _ranges(project: Project) -> tuple[dict[str, tuple[float, float]], tuple[float, float] | None]:
-    """The ranges of the strengths of regions, and of the deployment noise, if they have some."""
+    """The ranges of strengths, by region, and that of the deployment noise; None if its noise has no range."""
     regions = project.settings.regions
     noise = project.settings.data.deployment.noise
     strengths = {
@@ -44,10 +44,10 @@ def eta_shares(project: Project) -> tuple[float, float, float]:
 def project_cover(
     project: Project, listed: ElementList | None = None, *, only_counts: bool = False
 ) -> tuple[Cover, BankCounts]:
-    """The cover of what the file declares, and how many explanations it makes; too many are refused.
+    """The cover that the file declares, and the number of its explanations; raises if these are too many.
 
-    listed: places of a table of responses, which are the middles of cells.  only_counts: nobody asks for an answer, so
-    that a function with given slopes is not run.
+    listed: places of a table of responses, which are the middles of cells.  only_counts: True computes
+    numbers of cells alone, without running a function with given slopes.
     """
     settings = project.settings
     spec = settings.cover
@@ -94,7 +94,7 @@ def _counts(project: Project, cover: Cover) -> BankCounts:
 
 
 def _with_ranges(project: Project, cover: Cover) -> Cover:
-    """The same cover with the ranges of strengths and noise in cells, by how many rows there are."""
+    """The same cover with cells for the ranges of strengths and noise, which depend on the number of rows."""
     for name, region in project.settings.regions.items():
         # A middle may be below the threshold whose cell reaches it.
         threshold = region.absence_threshold

@@ -43,9 +43,9 @@ def report_differences(project: Project, report: Report, details: Details | None
 def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> tuple[Verification, Assembled | None]:
     """Compare level, seed, bank, question, judge, laws, splits and checkpoints, which decide which labels are true.
 
-    Another policy, budget or stop is noted: every part of the verdicts is safe.  The function of a project that is
-    not trusted is not run: then only level and seed are compared.  With the assembled project; None if the file
-    describes nothing that can be assembled here.
+    Another policy, budget or stop is only noted, since any part of the verdicts is safe.  The function of a project
+    that is not trusted is not run; then only level and seed are compared.  Also returns the assembled project, None if
+    the file cannot be assembled.
     """
     settings = project.settings
     findings = [

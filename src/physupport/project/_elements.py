@@ -146,7 +146,7 @@ def _read_list(project: Project) -> Physical:
 
 
 def _check_variants(project: Project, count: int) -> None:
-    """Refuse so many responses of an element that do not mix as the file says, or that replicates have no use for."""
+    """Raise if the number of responses of an element does not fit `variants`, or replicates have several."""
     elements = project.settings.elements
     rows = project.settings.data.deployment
     law = law_named(rows.law)

@@ -57,7 +57,7 @@ class ReportFolder:
             raise MisuseError(self.name, f"be on a disk with room for a report, {n_bytes:,} bytes", room) from None
 
     def write(self, writers: Mapping[str, Callable[[], Iterable[str]]]) -> tuple[Path, ...]:
-        """All files, each of pieces of text, then the one step that replaces the report."""
+        """Write all files, each from pieces of text, then replace the old report in one step."""
         try:
             (self.hidden / "room").unlink(missing_ok=True)
             self.new.mkdir()
@@ -175,7 +175,7 @@ def _locked(held: ReportFolder) -> int | None:
 
 
 def _allocate(file: int, n_bytes: int) -> None:
-    """Fail where there is no room; systems and file systems that cannot promise space are taken at their word."""
+    """Reserve space on the disk, or fail; does nothing on systems that cannot reserve space."""
     try:
         if sys.platform == "linux":
             os.posix_fallocate(file, 0, n_bytes)

@@ -352,7 +352,7 @@ class ProjectFile(Section):
 
     @model_validator(mode="after")
     def _left_out_beside_others(self) -> "ProjectFile":
-        """Some tables and keys do not go with others."""
+        """Raise if a table or key is given beside another that excludes it."""
         elements = self.elements
         rows = self.data.deployment.rows
         is_table = self.cover is not None and elements.file is not None
@@ -386,7 +386,7 @@ class ProjectFile(Section):
 
     @model_validator(mode="after")
     def _places_where_they_count(self) -> "ProjectFile":
-        """Elements may be names alone, unless something is asked or computed of where they lie."""
+        """Raise if elements have no coordinates although the question or the responses need them."""
         has_tolerance = any(region.tolerance > 0.0 for region in self.regions.values())
         counts = has_tolerance or self.elements.response or self.cover or self.resolution
         if counts and not self.elements.coordinates:

@@ -42,13 +42,13 @@ def needed(key: str) -> PydanticCustomError:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The remedy for a misspelt word."""
+    """Suggest the nearest known word for a misspelt one; empty if none is near."""
     near = get_close_matches(word, [*known], 1)
     return f"Did you mean {near[0]}?" if near else ""
 
 
 def told_as(rule: str) -> WrapValidator:
-    """For a type whose faults are all told in the same words."""
+    """Make a validator that reports every fault of a type in the same words."""
 
     def validate(value: object, inner: ValidatorFunctionWrapHandler) -> object:
         try:
@@ -60,7 +60,7 @@ def told_as(rule: str) -> WrapValidator:
 
 
 def known_name(names: Callable[[], Iterable[str]], rule: str = "be {}", joint: str = " or ") -> BeforeValidator:
-    """For a name that is entered in a registry, which is looked at when a file is read."""
+    """Make a validator of names in a registry, which is read only when a file is checked."""
 
     def validate(value: object) -> object:
         known = [*names()]
@@ -73,7 +73,7 @@ def known_name(names: Callable[[], Iterable[str]], rule: str = "be {}", joint: s
 
 
 def distinct(what: str) -> AfterValidator:
-    """For a list that has nothing twice; a word in its place is none."""
+    """Make a validator that refuses a list with equal entries; a single word is not a list."""
 
     def validate(entries: Any) -> Any:  # noqa: ANN401
         if not isinstance(entries, str) and len({*entries}) < len(entries):
@@ -84,7 +84,7 @@ def distinct(what: str) -> AfterValidator:
 
 
 def some_of(*keys: str, least: int = 1, most: int = 1) -> Any:  # noqa: ANN401  a validator of pydantic
-    """For a table that has one of these keys, or as few and as many as is said."""
+    """Make a validator of tables that have between `least` and `most` of these keys, one unless given."""
 
     def check(table: "Section") -> "Section":
         values = {field.alias or name: getattr(table, name) for name, field in type(table).model_fields.items()}

@@ -36,7 +36,7 @@ class Amount(Section):
 
 
 class Noise(Amount):
-    """The noise: variances, a range, or that of the channels from one file; unknown where it is none of these."""
+    """The noise: variances, a range, or a file with the noise of the channels; unknown if none of these is given."""
 
     variance: FileSpec | None = None
     covariance: FileSpec | None = None
@@ -49,7 +49,7 @@ class Noise(Amount):
 
 
 def amount_of(value: object, kind: type[Amount], rule: str) -> Amount:
-    """Numbers in one of their spellings, or a table with another key."""
+    """Read numbers in one of their spellings, or a table with one other key."""
     keys = [key for key in kind.model_fields if key != "values"]
     if isinstance(value, str):
         raise broken(rule, shown(value))
@@ -101,9 +101,9 @@ class Stream(Section):
 
 
 def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
-    """A key that its law needs is there, and none that it has not; place: of the key within what is checked.
+    """Raise if a key that the law needs is missing, or a key is given that only other laws have.
 
-    Keys that no law has are everybody's.
+    place: the key within the table that is checked.  Any law takes a key that no law declares.
     """
     keys = law_named(law).file_keys
     if keys.get(key) and not is_given:

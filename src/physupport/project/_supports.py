@@ -17,7 +17,7 @@ from ._schema import ProjectFile
 
 
 def project_supports(project: Project, *, largest_first: bool = False) -> Iterable[tuple[str, ...]]:
-    """Those listed, all regions and all but each optional one, or whatever the presence of the regions allows.
+    """The supports: those listed, or those of `leave_one_out`, or all that the presence of the regions allows.
 
     largest_first: those with most regions first, each made when it is asked for.
     """

@@ -142,7 +142,7 @@ def read_tables(project: Project, physical: "Physical | None" = None) -> dict[st
 
 
 def _read(project: Project, name: str, spec: Calibration | Deployment, physical: "Physical | None") -> Table:
-    """The rows of a stream; what a file announces of its shape is checked first: a small one may hold far more."""
+    """Read the rows of a stream, once the shape that the file announces is checked: a small file may unpack to more."""
     key = f"data.{name}.file"
     path = project.file(key, spec.file)
     law = law_named(spec.law)

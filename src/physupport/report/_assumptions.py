@@ -24,7 +24,8 @@ def where_truth_is(protocol: Entry, *, is_there: bool = True) -> str:
     ratio = f"signal-to-noise ratio of {'at most ' if is_there else ''}{cover['snr']:g}"
     if is_there:
         return f"the truth lies in the {whole}, at a {ratio}, and is in the bank in all else"
-    return f"the truth is not in the {whole}, is above its {ratio}, or is not in the bank in all else,"
+    others = "differs from every bank entry in some other setting"
+    return f"the truth is not in the {whole}, is above its {ratio}, or {others},"
 
 
 def grid_end(protocol: Entry, edge: Entry) -> float:
@@ -72,9 +73,9 @@ _MOST_PARTS = 3
 
 
 def cells_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[str, str]:
-    """Where the cells of a field lie that are possible, with their number, and the box around them as an ending.
+    """Describe where the possible cells of a field lie, with their number; and the box around them as an ending.
 
-    On a line with gaps, of few parts each.  cells: those of `cells_of`.  Both are empty where elements are no cells.
+    On a line, a few intervals are listed one by one.  cells: from `cells_of`.  Both are empty if elements are no cells.
     """
     box = (entry["set"] or {}).get("box")
     names = entry["cell"]
@@ -180,7 +181,7 @@ def strength_sentence(document: Entry) -> str:
         return ""
     p = probability(looked["p"])
     if not looked["is_off"]:
-        return f" The rows are as strong as something that is left says ({p}{told_at(gate)})."
+        return f" The strength of the rows agrees with an explanation that is left ({p}{threshold_words(gate)})."
     # What a strength is compared with contains the noise.
     why = "its strengths, the noise, or that anything is there, may not be right"
     return f" But the rows are {plain(str(looked['place']))} along one of its elements ({p}): {why}."
@@ -193,13 +194,13 @@ def strengths_beside(document: Entry) -> str:
     return str(looked["place"]).partition(" ")[0] if is_said else ""
 
 
-def told_at(gate: Entry) -> str:
-    """The threshold for the p-values of a gate."""
-    return f", told at {gate['level']:.2g} or below" if "level" in gate else ""
+def threshold_words(gate: Entry) -> str:
+    """The threshold for the p-values of a gate, to follow one of them."""
+    return f", threshold {gate['level']:.2g}" if "level" in gate else ""
 
 
 def noise_sentences(document: Entry) -> str:
-    """How the noise is known, and what the rows say of it: zeros in all channels, and the test of white noise."""
+    """State how the noise is known, whether rows are zero in all channels, and if the noise looks white."""
     gate = gate_of(document)
     protocol = document["protocol"]
     said = ""
@@ -212,7 +213,7 @@ def noise_sentences(document: Entry) -> str:
     # Replicates have noise of another meaning, and no findings.
     parts = [finding["part"] for finding in gate.get("findings") or ()]
     if gate.get("findings") is not None and (protocol.get("judge") or {}).get("noise") and "noise" not in parts:
-        said += " Whether the noise is the one that is stated these rows cannot tell: it is taken as it stands."
+        said += " These rows cannot test the stated noise, which is assumed to be right."
     zeros = gate.get("zero_rows", 0)
     if zeros:
         said += f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: was anything measured?"
@@ -224,7 +225,7 @@ def noise_sentences(document: Entry) -> str:
         said += (
             f" The noise looks white ({where})."
             if is_white
-            else (f" The noise does not look white ({where}): what is said rests on noise that is.")
+            else (f" The noise does not look white ({where}), but all statements here assume that it is.")
         )
     return said
 
@@ -272,7 +273,7 @@ def _mixed(law: Entry, is_covered: bool) -> Iterator[str]:
 
 
 def _error(error: float | Entry) -> str:
-    """One error, or that elements and channels have errors of their own."""
+    """Write one error as a number; describe errors of single elements or channels in words."""
     return f"{error:g}" if isinstance(error, float) else "an error of its own, as a share"
 
 
@@ -280,7 +281,7 @@ UNLISTED = "something that is not in the library"
 
 
 def besides(document: Entry) -> str:
-    """All that may be there besides what could be excluded and is not; empty if there is nothing."""
+    """Everything else that may be there: elements that no signal could exclude, and unlisted ones; empty if none."""
     gate = gate_of(document)
     stuck = gate.get("cannot_exclude", ())
     parts = [f"{listed(stuck)} (cannot be excluded: too few replicates)"] if stuck else []
@@ -297,7 +298,7 @@ def rests_on_stuck(document: Entry) -> str:
 
 
 def stuck_sentence(document: Entry) -> str:
-    """The units that such elements have, and the number that they need."""
+    """State how many units those elements have, and how many they need."""
     gate = gate_of(document)
     level = document["protocol"]["level"]
     if not gate.get("cannot_exclude"):

@@ -72,10 +72,10 @@ def is_complete(gate: Gate) -> bool:
 def staircase_json(
     question: Question, queries: IntArray, verdicts: Verdicts, judge: Judge, gate: Gate, *, is_cover: bool
 ) -> dict[str, Any] | None:
-    """The answers at every error of the responses, from the verdicts of a run that asked about everything.
+    """The answers at every error of the responses, from the verdicts of a run that asked about every explanation.
 
-    None where the judge has no verdicts at other errors, where something was not asked about, where labels are
-    withheld, and in a cover, whose cells are sized for exact responses.
+    None if the judge has no verdicts at other errors, if an explanation was not asked about, if labels are withheld,
+    and in a cover, whose cells are sized for exact responses.
     """
     if judge.error is None or len(queries) < question.n_explanations or is_withheld(gate) or is_cover:
         return None

@@ -21,7 +21,7 @@ from ._assumptions import (
     strength_sentence,
     strengths_beside,
     stuck_sentence,
-    told_at,
+    threshold_words,
     unlisted_sentence,
     where_truth_is,
     why_open,
@@ -87,7 +87,7 @@ def _beside(document: Entry) -> str:
     touched = [f"{edge['of']} ({grid_end(document['protocol'], edge):.6g})" for edge in edges]
     if not touched or document["outcome"]["status"] == "EMPTY":
         return said
-    return f"{said} What is kept touches the end of the grid of {cut(touched)}: nobody looked beyond it."
+    return f"{said} The answer touches the end of the grid of {cut(touched)}: values beyond it were not tried."
 
 
 def _outcome(document: Entry) -> str:
@@ -99,8 +99,8 @@ def _outcome(document: Entry) -> str:
             assumes = gate_of(document).get("assumes")
             assumed = f" Assumed: {plain(str(assumes))}." if assumes else ""
             return (
-                f"If {where_truth_is(protocol)}, all that is said of it holds together with probability at least "
-                f"{confidence(level)}.{width_sentence(document)}{assumed}{left_sentences(outcome)}"
+                f"If {where_truth_is(protocol)}, all statements about it are simultaneously true with probability at "
+                f"least {confidence(level)}.{width_sentence(document)}{assumed}{left_sentences(outcome)}"
                 f"{_passed(document)}{_ranked(gate_of(document))}{stuck_sentence(document)}"
                 f"{unlisted_sentence(document)}{cover_sentence(protocol)}"
             )
@@ -180,13 +180,13 @@ def _missing(document: Entry) -> str:
 
 
 def _is_unlike(gate: Entry) -> bool:
-    """True if a test of the rows as a whole, and not of the residuals of a fit, finds them unlike what is left."""
+    """True if the likelihood of all rows together is unusual for every explanation left."""
     parts = {finding["part"] for finding in gate.get("findings") or ()}
     return parts == {"fit"} and bool(gate["is_best_rejected"])
 
 
 def _passed(document: Entry) -> str:
-    """The tests of the gate that found nothing, and what they cannot see; or the test of all rows together."""
+    """State which tests of the gate found nothing, and the misfit they could miss; or the test of all rows together."""
     gate = gate_of(document)
     if not gate.get("findings") or document["outcome"]["status"] == "EMPTY":
         return ""
@@ -195,27 +195,27 @@ def _passed(document: Entry) -> str:
     parts = {each["part"] for each in gate["findings"]}
     if _is_unlike(gate):
         return (
-            f" But the rows do not look like those of anything that is left (p = {finding['p']:.2g}): a law or the "
-            f"bank is not right, and what is said may not be either."
+            f" But the rows do not look like those of any explanation that is left (p = {finding['p']:.2g}): a law or "
+            f"the bank is wrong, and so may be the statements above."
         )
     if parts == {"fit"}:
         return (
             f" The likelihood of all rows together is not unusual for what is left (p = {finding['p']:.2g}"
-            f"{told_at(gate)}); that is one number of all of them, and a misfit in strength, place or shape "
-            f"can go unseen by it{_compared(document)}."
+            f"{threshold_words(gate)}); this is a single test of all rows, and a misfit in strength, place or shape "
+            f"can go unnoticed{_compared(document)}."
         )
     if parts == {"noise"}:
-        return f" The noise that is stated agrees with {plain(str(finding['place']))} ({p}{told_at(gate)})."
+        return f" The stated noise agrees with {plain(str(finding['place']))} ({p}{threshold_words(gate)})."
     # Standard deviations that a misfit needs to be seen: halves of the counts see less than all of them would.
     size = "7 to 9" if gate["findings"][0]["part"] == "channels" else "4 to 5"
     return (
-        f" What the best fit leaves shows no sign of a misfit (smallest {p}{told_at(gate)}); one below {size} standard "
-        f"deviations of the noise would not be seen."
+        f" The residuals of the best fit show no sign of a misfit (smallest {p}{threshold_words(gate)}); a misfit "
+        f"below {size} standard deviations of the noise could go unnoticed."
     )
 
 
 def _compared(document: Entry) -> str:
-    """Advice where deployment rows have a common mean, so that the page shows them with their fits."""
+    """Advise to compare rows with fits, if the deployment rows have a common mean and the page shows fits."""
     laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
     known = LAWS.get(laws[0].get("kind")) if laws else None
     has_fits = known is not None and known.fitted is not Law.fitted

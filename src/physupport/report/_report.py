@@ -142,14 +142,14 @@ class Report:
 
     @property
     def width(self) -> tuple[str, ...]:
-        """How exact responses must be for these answers, in words; nothing where the judge cannot say."""
+        """Sentences on how exact responses must be for these answers; empty without a staircase."""
         return width_sentences(self.document)
 
     def staircase(self) -> list[dict[str, Any]]:
-        """The answers for responses that are right to within any error, from small errors to large ones.
+        """The answers as a function of the error of the responses, from small errors to large ones.
 
-        Each step has the `least` and the `most` error at which its `fields` and `claims` were found; in between they
-        are the same.  All steps hold together at the level of the report, each if responses are that exact.
+        Each step has the `least` and the `most` error at which its `fields` and `claims` were computed; in between they
+        are the same.  All steps are simultaneously true at the level of the report, each if responses are that exact.
         """
         return steps_of(self.document)
 

@@ -116,7 +116,7 @@ for _form in (_Judge, _Facts, _Unlisted, _Noise):
 
 
 def _complete(facts: _Facts) -> _Facts:
-    """The facts, if each stands beside those that it needs."""
+    """Return the facts; raise if one lacks another that it requires."""
     ranked = {frozenset(facts[name]) for name in ("units", "smallest_p", "p") if name in facts}
     if len(ranked) > 1 or (facts.get("is_best_rejected") and not facts.get("findings")):
         raise ValueError

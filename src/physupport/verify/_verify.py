@@ -316,7 +316,7 @@ _STATEMENT = ("field", "label", "cell", "group")
 
 
 def _step_findings(document: Node) -> Iterator[str]:
-    """The first step says what the report says, errors grow, and nothing that is possible at one is not at the next."""
+    """Check that the first step agrees with the report, that errors grow, and that cells never shrink with them."""
     steps = document.get("staircase", {}).get("steps", ())
     if not steps:
         return
@@ -330,7 +330,7 @@ def _step_findings(document: Node) -> Iterator[str]:
         cells = zip(before["fields"], after["fields"], strict=True)
         is_nested = all({*small["cell"]} <= {*large["cell"]} for small, large in cells)
         if not before["least"] <= before["most"] < after["least"] <= after["most"] or not is_nested:
-            yield f"staircase.steps[{number + 1}] is not one of larger errors at which no less is possible"
+            yield f"staircase.steps[{number + 1}] lacks elements of the step before, or its errors are not larger"
 
 
 def _endings(trace: Trace) -> tuple[str, ...]:

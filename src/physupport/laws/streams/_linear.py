@@ -55,7 +55,7 @@ class LinearStream:
         _check_residual(self.design)
 
     def widened(self, error: float) -> "LinearStream":
-        """The stream of responses that are right to within an error, where its design has a scale."""
+        """The stream for responses that are right to within an error; requires an error scale of its design."""
         return LinearStream(self.design.widened(error), self.rows, self.checkpoints, self.is_complex)
 
     @property
@@ -349,7 +349,7 @@ class LinearStream:
 
 
 def _held(cone: Cone, rows: Field) -> arb:
-    """The most that a response within the angle holds of the mean second moments of rows (T, q)."""
+    """The largest part of the mean second moments of rows (T, q) that a response within the angle explains."""
     count = len(rows)
     table = ball_matrix(rows.T)
     mu, _ = cone.best(rows.T @ rows.conj() / count)

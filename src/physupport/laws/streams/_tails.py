@@ -1,4 +1,4 @@
-"""Tails of the laws that exact tests have, told so that rounding can keep and never lose."""
+"""Tail probabilities for exact tests, rounded up, so that rounding never rejects an explanation."""
 
 import numpy as np
 from numpy.typing import ArrayLike

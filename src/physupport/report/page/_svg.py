@@ -125,7 +125,7 @@ class _Box:
         return self.bottom - share * (self.bottom - self.top)
 
     def places(self, mark: Mark, ys: Sequence[float]) -> list[tuple[float, float]]:
-        """Those of a mark in pixels, at these heights; of steps, points on one level are left out."""
+        """The places of a mark in pixels, at these heights; a stepped line omits points on one level."""
         places = [(self.x(x, mark.shares), self.y(y, mark.shares)) for x, y in zip(mark.xs, ys, strict=True)]
         if not mark.is_stepped:
             return places

@@ -164,7 +164,7 @@ _BEND = 0.001  # errors below are drawn on a linear scale
 
 
 def staircase_picture(staircase: Entry, room: Room) -> Picture:
-    """The errors of the responses from which on each element is possible, the earliest first."""
+    """The error of the responses from which on each element is possible, the smallest first."""
     steps = staircase["steps"]
     largest = steps[-1]["most"]
     lanes = _lanes(steps)
@@ -189,7 +189,7 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
     return Picture(title, f"Possible are {told}.", size, margins, panel, keys=keys, notes=notes)
 
 
-# What an error is a share of, by its scale.
+# The unit of an error, by its scale.
 _SCALES = {"peak": "of the largest value", "value": "of the value in each channel", "angle": "sine of the angle"}
 
 
@@ -211,7 +211,7 @@ _MOST_SPARSE = 30  # channels with signs of full size
 
 
 def rows_picture(rows: Entry, room: Room) -> Picture:
-    """Measured values over the channels with the fits, and in a strip what the first of them leaves.
+    """Measured values over the channels with the fits, and in a strip the residuals of the first fit.
 
     Over a physical axis these are lines.  Channels that are names alone, such as electrodes, are in no order: there
     measured values are bars and fits are signs, sorted by the first fit.  On paper, where keys stand above the axes,

@@ -78,9 +78,9 @@ def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
 
 
 def plot_staircase(report: Report, ax: "Axes | None" = None) -> "Axes":
-    """The errors of the responses from which on each element is possible, the earliest first."""
+    """Draw the error of the responses from which on each element is possible, the smallest first."""
     if not report.staircase():
-        remedy = "Reports on counts, and on gaussian rows by evidence, have one if everything was asked about."
+        remedy = "Reports on counts, or on gaussian rows by evidence, have one if the run asked about all explanations."
         raise MisuseError("report", "have a staircase", "none", remedy)
     return draw(pictures.staircase_picture(report.document["staircase"], pictures.COLUMN), ax)
 
