@@ -83,7 +83,7 @@ def test_the_default_leaves_alone_what_no_verdict_can_settle():
 
 
 def test_the_default_goes_on_where_an_indeterminate_verdict_blocks_the_threshold():
-    """Whether 1 reaches the threshold stays open; that the region may also be there, weaker, is found all the same."""
+    """The run leaves open if 1 reaches the threshold, but finds that the region may be there with less strength."""
     view = table_regions({"R": [None, "a", "a"]}, strengths={"R": [0.0, 2.0, 0.5]})
     question = RegionalMap(view, {"R": RegionRule(absence_threshold=1.0)})
     for policy in (RegionalPolicy(), RegionalPolicy(probes=0), FixedOrder()):
@@ -92,7 +92,7 @@ def test_the_default_goes_on_where_an_indeterminate_verdict_blocks_the_threshold
 
 
 def test_the_default_goes_on_where_an_indeterminate_verdict_blocks_the_cell():
-    """That b is possible keeps a and c from being FINE; without c the smaller group is certain all the same."""
+    """As b is possible, neither a nor c is FINE; without c the smaller group is still certain."""
     view = table_regions({"R": ["a", "b", "c"]}, coordinates={"R": {"a": 0.0, "b": 5.0, "c": 0.1}})
     question = RegionalMap(view, {"R": RegionRule(1.0, groups={"two": ["a", "b"]})})
     trace = run(TableJudge(np.array([0, 2, 1])), question, RegionalPolicy(), 1.0)

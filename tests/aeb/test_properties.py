@@ -1,4 +1,4 @@
-"""What holds for every question, every verdict table and every policy."""
+"""Properties of every question, every verdict table and every policy."""
 
 from dataclasses import replace
 

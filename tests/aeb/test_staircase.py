@@ -1,4 +1,4 @@
-"""Answers at every error of the responses: they hold together, and are those of the judge at each error."""
+"""Answers at all errors of the responses are simultaneously true, and agree with the judge at each error."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What the page on banks shows is what happens."""
+"""The examples of the page on banks run and print what it shows."""
 
 import doctest
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is no bank, library or cover is refused by name, with the rule and the value; and distances by definition."""
+"""Invalid banks, libraries and covers are refused by name, with the rule and the value; distances by definition."""
 
 from dataclasses import replace
 from itertools import permutations

@@ -45,7 +45,7 @@ def test_a_second_demo_runs_the_project_that_is_there(shown):
 
 
 def test_without_any_extra_the_demo_runs_from_an_empty_folder(tmp_path):
-    """What extras install cannot be imported, as where they are not installed."""
+    """Packages of the extras cannot be imported, as if they were not installed."""
     content = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     extras = content["project"]["optional-dependencies"]
     names = [re.match(r"[\w-]+", each)[0] for extra in ("plot", "io", "learn", "maps") for each in extras[extra]]

@@ -30,7 +30,7 @@ def watched(folder, *options):
 
 
 class Meanwhile:
-    """What another program does in each of the pauses; after the last, Ctrl-C."""
+    """Acts of another program, one in each pause; after the last, Ctrl-C."""
 
     def __init__(self, *steps):
         self.steps = [*steps]

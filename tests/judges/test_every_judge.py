@@ -1,4 +1,4 @@
-"""What holds of every judge, under each law that it takes, whatever is asked: one table of cases for all of it."""
+"""Properties of every judge under each law that it takes, for any question: one table of cases."""
 
 import copy
 import json

@@ -279,7 +279,7 @@ def test_a_covariance_that_comes_from_rows_is_compared_with_the_rows_by_rotation
 
 
 def test_rows_that_leave_nothing_beside_the_elements_say_so():
-    """Of a single row whose response may lie beside its column nothing is noise alone."""
+    """A single row whose response may lie beside its column has no part that is noise alone."""
     report = reported(nothing_there(3, 1), 1.0, judge=ByEvidence("fission", 3), error=0.1)
     assert report.document["gate"]["findings"] == []
     assert "These rows cannot test the stated noise" in report.sentence
@@ -354,7 +354,7 @@ def test_rounding_keeps_a_noise_that_is_lost_in_huge_rows():
 
 
 def lower_tail(freedom, energy):
-    """Of chi-square, by its series of positive terms, all of them, times a factor in 300 bits."""
+    """The tail of chi-square, by its series of positive terms, all of them, times a factor in 300 bits."""
     a, x = freedom / 2, energy / 2
     terms = np.cumprod(x / (a + np.arange(1, int(40 * np.sqrt(freedom)) + 2000)))
     with ctx.workprec(300):

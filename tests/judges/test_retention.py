@@ -14,7 +14,7 @@ MEANS = np.concatenate([0.35 * np.eye(D), np.zeros((1, D)), -0.35 * np.eye(D)])
 
 
 def one_stream_rejects(means_stream, run, *, noise=1.0, peek=False):
-    """Whether the truth is rejected in one record of 60 rows of unit noise."""
+    """True if the truth is rejected in one record of 60 rows of unit noise."""
     rows = np.random.default_rng([17, run]).normal(size=(60, D)) + MEANS[TRUTH]
     parts = split_rows(len(rows), 0.5, run)
     proposal = means_stream(rows[parts.proposal], MEANS, [len(parts.proposal)], noise)
@@ -28,7 +28,7 @@ def one_stream_rejects(means_stream, run, *, noise=1.0, peek=False):
 
 
 def two_stream_rejects(means_stream, run):
-    """Whether the truth, key 4 of 9 in the first stream and key 1 of 2 in the second, is rejected."""
+    """True if the truth, key 4 of 9 in the first stream and key 1 of 2 in the second, is rejected."""
     rng = np.random.default_rng([18, run])
     records = rng.normal(size=(80, D)) + MEANS[TRUTH], rng.normal(size=(16, 1))
     banks = MEANS, np.array([[0.8], [0.0]])

@@ -1,4 +1,4 @@
-"""What a judge may say: a verdict with bounds of its margin that prove it."""
+"""A verdict of a judge must come with bounds of its margin that prove it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds for every law that is registered."""
+"""Properties of every registered law."""
 
 import numpy as np
 import pytest

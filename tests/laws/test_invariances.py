@@ -69,7 +69,7 @@ def turned(rows, turn):
 
 
 def scores(law, bank, rows, checkpoints=(ROWS,)):
-    """Of every explanation, with errors: (M,) and (M,) at the last checkpoint."""
+    """Log likelihoods of every explanation and their errors, (M,) each, at the last checkpoint."""
     keys = law.keys(bank)(np.arange(bank.size))
     stream = law.stream(bank, ArrayRows(np.ascontiguousarray(rows)), [*checkpoints])
     distinct, where = np.unique(keys, return_inverse=True)

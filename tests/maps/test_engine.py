@@ -28,7 +28,7 @@ def judge(bank):
 
 
 def asked_alone(spec, row):
-    """What the rotation judge keeps of one signal, each explanation asked with the sign at which it fits."""
+    """The explanations that the rotation judge keeps for one signal, each with the sign at which it fits."""
     every, table = np.arange(spec.table.size), spec.table
     judges = (RotationJudge(spec, sign * row[None], LEVEL) for sign in (1.0, -1.0))
     plain, turned = (judge.verdicts(every).codes != Verdict.REJECTED for judge in judges)

@@ -94,7 +94,7 @@ def _claim(claim: dict) -> list:
 
 
 def map_answer(path: Path, options: list[str]) -> dict:
-    """What a map says of every signal."""
+    """The statements of a map about every signal."""
     with chdir(path.parent):
         code = _command("map", path.name, "--workers", "1", "--quiet", "--out", "map", *options)
     if code == _MISUSE:
@@ -162,7 +162,7 @@ def _command(*arguments: str) -> int:
 
 
 def known_names() -> dict[str, set[str]]:
-    """What a project file may name, by the key that names it."""
+    """The names that a project file may use, by key."""
     return {
         "law": {*laws_of_files("calibration"), *laws_of_files("deployment")},
         "judge": {*JUDGES},

@@ -113,7 +113,7 @@ def settle(draft, judge=None, *, level=None):
 
 
 def question(draft, names, optional, *, tolerance=0.0, claims=True):
-    """What is asked of every region: a map with groups, tolerances and claims, by any policy."""
+    """The question about every region: a map with groups, tolerances and claims, by any policy."""
     for region, table in draft.document["regions"].items():
         own = [name for name in names if name[0] == region]
         if region in optional:

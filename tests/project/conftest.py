@@ -62,7 +62,7 @@ def contents(folder):
 
 @pytest.fixture
 def small():
-    """What the small project is made of, for tests that change it."""
+    """The parts of the small project, for tests that change it."""
     return SimpleNamespace(
         calibration=CALIBRATION, elements=ELEMENTS, columns=columns, make_rows=make_rows, contents=contents
     )
@@ -86,7 +86,7 @@ def refused(small):
 
 @pytest.fixture
 def holds_level():
-    """Whether a test at the level of a protocol has at most the level asked for, by formulas of our own."""
+    """True if a test at the level of a protocol has at most the level asked for, by formulas of our own."""
 
     def holds(protocol):
         cover = protocol["cover"]
@@ -118,7 +118,7 @@ def move(half, region, cover):
 
 
 def is_low_enough(level, wanted, kappa, cover):
-    """Whether a test of this level before all moves has at most the level asked for after them."""
+    """True if a test of this level before all moves has at most the level asked for after them."""
     if level > wanted:
         return False
     if cover["is_shift"]:

@@ -1,4 +1,4 @@
-"""What a project names is read and checked before anything is computed, and refused without a trace."""
+"""Files of a project are checked before anything is computed; a refused project leaves no files."""
 
 import numpy as np
 import pytest

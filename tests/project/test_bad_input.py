@@ -143,7 +143,7 @@ def test_an_hdf5_file_that_leads_to_another_one(tmp_path):
 
 @pytest.mark.parametrize("how", ["external", "virtual", "linked"])
 def test_the_scale_of_an_axis_that_leads_to_another_file(tmp_path, how):
-    """What names the channels is read as well, and would stand in the report."""
+    """Names of channels are read as well, and would appear in the report."""
     (tmp_path / "secret.txt").write_bytes(b"password" * 8)
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["names"] = np.array([b"password"] * 8)

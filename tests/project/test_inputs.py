@@ -1,4 +1,4 @@
-"""What was read is told: every file by the name that the project gives it, with shape and hash, and how to check."""
+"""The report lists its inputs: every file by its name in the project, with shape and hash, and how to check."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What each judge would leave is said before looking: of simulated rows, whatever the data are."""
+"""The comparison of judges uses simulated rows alone, before any data are read."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What an example says early, it says at the end, too: by whatever judge, at every budget."""
+"""Statements of an example at a small budget stay true at larger ones, with every judge."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ def reports(request, tmp_path_factory):
 
 
 def possible(field):
-    """What may be there: kept, or never asked about."""
+    """Elements that may be there: kept, or never asked about."""
     return {*field.kept, *field.not_asked} or {*field.cell}
 
 

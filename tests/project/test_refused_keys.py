@@ -17,7 +17,7 @@ OPEN = [GAUSSIAN, ("noise = 0.5\nproposal = 0.4\n", ""), ("strength = 2.0\ntoler
 
 @pytest.fixture
 def message(write):
-    """What a project is refused with, before a row of it is read."""
+    """A function that returns the message with which a project is refused before a row is read."""
 
     def told(*changes, more="", **files):
         with pytest.raises(MisuseError) as caught:

@@ -1,4 +1,4 @@
-"""What people ran into with project files: each is refused, or comes out right."""
+"""Problems that users had with project files: each is refused, or gives the right answer."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is said where a question is restricted: no promise that the witnesses rule out."""
+"""Sentences about restricted questions promise nothing that the witnesses rule out."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ APART = "elements there that lie farther apart than the tolerance, so no query c
 
 
 def field(columns, rule, codes, budget=1.0, strengths=None):
-    """What is said of region A, after a second look by `verify`."""
+    """The report and its field A, once `verify` accepts the report."""
     question = RegionalMap(table_regions(columns, strengths=strengths), {"A": rule})
     seal = AnalysisProtocol(question, FixedOrder(), 0.05, budget).freeze(TableJudge(np.array(codes, dtype=np.uint8)))
     found = report(seal, seal.run())

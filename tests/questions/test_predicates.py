@@ -1,4 +1,4 @@
-"""What questions say of themselves is what their progress shows, explanation by explanation."""
+"""Predicates of questions agree with their progress, explanation by explanation."""
 
 import numpy as np
 import pytest

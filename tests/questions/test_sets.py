@@ -1,4 +1,4 @@
-"""What is said of regions that have several elements at once, from the question to the checked report."""
+"""Statements about regions with several elements at once, from the question to the checked report."""
 
 import copy
 from itertools import combinations

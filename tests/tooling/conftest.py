@@ -1,4 +1,4 @@
-"""What pages name is looked up in the tree."""
+"""Look up in the tree the names that pages mention."""
 
 import ast
 import importlib

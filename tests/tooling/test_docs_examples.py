@@ -1,4 +1,4 @@
-"""What the guides show is what happens: their examples run, in order, in a scratch folder."""
+"""The examples of the guides run, in order, in a scratch folder, and print what is shown."""
 
 import doctest
 import re

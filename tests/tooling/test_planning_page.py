@@ -1,4 +1,4 @@
-"""What the planning page shows is what happens."""
+"""The examples of the planning page run and print what it shows."""
 
 from pathlib import Path
 

@@ -74,7 +74,7 @@ def test_an_unknown_name_is_refused_by_name():
 
 
 def names_used(path):
-    """What a module imports by name, or reaches through a package that it imported."""
+    """Names that a module imports, or reaches through a package that it imported."""
     nodes = [*ast.walk(ast.parse(path.read_text()))]
     imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     return imported | {node.attr for node in nodes if isinstance(node, ast.Attribute)}

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The examples of the README run and print what it shows."""
 
 from pathlib import Path
 

@@ -202,5 +202,5 @@ def _fit_question(forged, asked):
 
 @pytest.fixture(scope="session")
 def resealed():
-    """What a forger who can rewrite the whole document makes of it; test files do not import each other."""
+    """The function that rewrites a document consistently, as a forger could; test files do not import each other."""
     return reseal

@@ -27,7 +27,7 @@ def nodes(value, path=()):
 
 
 def other_values(value):
-    """What may stand in place of a value: numbers one off and a rounding off, texts altered, truth turned around."""
+    """Replacements of a value: numbers one off and a rounding off, texts altered, truth turned around."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
@@ -189,7 +189,7 @@ SAFE = ("program.", "protocol.policy", "protocol.budget", "protocol.until_witnes
 
 
 def says_the_same(path, forged, document):
-    """Whether a change is a rounding, an order, the shape of nothing, or a proposal that is as good as another."""
+    """True if a change is a rounding, an order, the shape of nothing, or a proposal that is as good as another."""
     asked = [sorted(written["trace"]["queries"]["values"]) for written in (forged, document)]
     is_order = path[:3] == ("trace", "queries", "values") and asked[0] == asked[1]
     return path[-1] == NEXT_FLOAT or is_order or path[-3:-1] == ("shape", 0)

@@ -1,4 +1,4 @@
-"""What `verify` finds, and in which words."""
+"""The findings of `verify`, and their wording."""
 
 import copy
 import json

@@ -56,7 +56,7 @@ def width_sentences(document: Entry) -> tuple[str, ...]:
     if read is None:
         return tuple(_tolerances(document, steps))
     smallest = fitting[0]["least"]
-    # A statement at a larger error holds at a smaller one, too: between two steps the words take the later one.
+    # A certain answer at a larger error holds at smaller ones, too: between two steps the sentences use the later one.
     step = next(step for step in steps if step["most"] >= read)
     sentences = [*answers(_at(document, step)), *claim_answers(_at(document, step))]
     largest_empty = max(step["most"] for step in steps if _is_empty(step))

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def lost(run, *, are_spectra_units=False, share=0.0, pool=None, n_units=9, noise=None):
-    """Whether the element that made the signal is rejected; units hold all elements, and colour them alike."""
+    """True if the element that made the signal is rejected; units hold all elements, and colour them alike."""
     rng = np.random.default_rng(run)
     shapes = 1.0 + 0.5 * rng.random((2, CHANNELS))
     colours = 1.0 + 0.1 * rng.standard_normal((n_units + 1, CHANNELS))  # of a unit, the same for all elements in it

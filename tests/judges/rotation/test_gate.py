@@ -1,4 +1,4 @@
-"""What is not in the bank is found in the residuals, named by its place, and told from what is."""
+"""The gate finds effects outside the bank in the residuals and names their place."""
 
 import numpy as np
 import pytest

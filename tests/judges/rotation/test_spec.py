@@ -1,4 +1,4 @@
-"""What is fixed before a row is read, and who may ask for it."""
+"""The specification that is fixed before a row is read, and the problems that it takes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Whether noise looks white is a fact of its own, beside every label, and found again by whoever checks a report."""
+"""The test of white noise is a fact beside every label, and `verify` finds it again."""
 
 import copy
 

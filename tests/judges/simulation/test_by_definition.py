@@ -133,7 +133,7 @@ def test_neighbours_stand_below_and_above_and_an_end_is_its_own():
 
 
 def test_near_supports_are_found_without_a_table_of_all_pairs_and_atoms(monkeypatch):
-    """Of 4096 supports of 12 atoms such a table has 1.6 GB; blocks of distances have 64 MiB."""
+    """For 4096 supports of 12 atoms such a table has 1.6 GB; blocks of distances have 64 MiB."""
     bank = array_bank(np.eye(12)[None], all_supports(12, up_to=12, least=0))
     asked = np.array([5, 4000, 77])
     tracemalloc.start()
@@ -200,7 +200,7 @@ def test_fits_tell_rows_that_are_too_quiet_from_rows_that_look_right():
 
 
 def test_the_p_value_of_the_fit_is_at_most_t_in_at_most_t_of_the_data_sets():
-    """Of 300 data sets: fewer than one seed in a million loses more."""
+    """In 300 data sets: fewer than one seed in a million loses more."""
     small = sum(opened(Mean(), made_rows(Mean(), 15, [5, run], 6), run, draws=39).fit(15) <= 0.2 for run in range(300))
     assert binom.sf(small - 1, 300, 0.2) > 1e-6
     assert small > 0.1 * 300  # nor is it far from that

@@ -1,4 +1,4 @@
-"""Whether rows are as strong as what is left says: an exact test, and told where nothing is there."""
+"""An exact test of the strength of rows against the explanations left; the report states its result."""
 
 import copy
 

@@ -18,7 +18,7 @@ def lacking(mask, n):
 
 
 def turned(found, n):
-    """What the row loop multiplies the coordinates with, for every set but the full one: (2^n - 1, d)."""
+    """The factors of the coordinates in the row loop, for every set but the full one: (2^n - 1, d)."""
     g = np.zeros((2**n, found.directions.shape[2]))
     for mask in reversed(range(2**n - 1)):
         first, *others = lacking(mask, n)

@@ -34,7 +34,7 @@ def rows_of(theta, n_rows, seed=0):
 
 
 def parts(region):
-    """What the conditions of a region compare a parameter with, by name."""
+    """The arguments of the conditions of a region, by name."""
     return region.conditions.keywords
 
 

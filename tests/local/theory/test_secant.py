@@ -1,4 +1,4 @@
-"""What deployment sees of a turn."""
+"""The effect of a turn on the deployment mean."""
 
 import numpy as np
 import pytest

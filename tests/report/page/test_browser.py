@@ -121,7 +121,7 @@ def test_text_stands_out_from_its_ground(scheme, four_regions, opened):
 
 
 def contrast(one, other):
-    """Of two colours `rgb(r, g, b)`, by the formula of WCAG 2."""
+    """The contrast of two colours `rgb(r, g, b)`, by the formula of WCAG 2."""
     first, second = sorted((luminance(one), luminance(other)), reverse=True)
     return (first + 0.05) / (second + 0.05)
 

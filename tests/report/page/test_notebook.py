@@ -1,4 +1,4 @@
-"""What notebooks show of reports, results and details: words, pictures, colours, and numbers that were rounded."""
+"""Reports, results and details in notebooks: words, pictures, colours, and numbers that were rounded."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""What readers stumbled over: states that nobody asked for, names of numbers, small screens, paper."""
+"""Problems that readers reported: states that nobody asked for, names of numbers, small screens, paper."""
 
 import copy
 import re
