@@ -1,4 +1,4 @@
-"""What a protocol was frozen with stays as it was, whatever happens to the arrays it was made from."""
+"""A frozen protocol does not change if the arrays it was made from change."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What people ran into with `PhysicalSupport`."""
+"""Problems that users had with `PhysicalSupport`."""
 
 import copy
 import pickle

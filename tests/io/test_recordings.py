@@ -58,7 +58,7 @@ def test_our_head_of_three_spheres_answers_as_that_of_mne(forward):
 
 
 def test_an_average_or_a_recording_of_several_times_asks_for_one_or_for_a_window(info):
-    """Of 175 times nobody may make 175 repeats of one mean."""
+    """175 times must not be read as 175 repeats of one mean."""
     for made in (mne.EvokedArray(DATA, info), mne.io.RawArray(DATA, info)):
         with pytest.raises(MisuseError, match=r"deployment must have one time, got 3 times\. Choose one: as_table"):
             as_table(made, channels=None, label="deployment")

@@ -1,4 +1,4 @@
-"""What cannot be read without a guess is refused, by name and with what was found."""
+"""Readers refuse ambiguous files; the message has the name and the content found."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What a source of rows refuses: everything that a cast to float64 would change without a word."""
+"""A source of rows refuses everything that a cast to float64 would change silently."""
 
 import numpy as np
 import pytest

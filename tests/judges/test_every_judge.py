@@ -166,7 +166,7 @@ def written(name, question="map"):
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_judge_tells_something_and_keeps_what_made_the_rows(name):
-    """What made them is lost once in ten; the seeds are such that it is not."""
+    """A judge may reject the truth once in ten data sets; with these seeds it does not."""
     protocol, _ = case(name)
     codes, slots = sealed(name).verdicts().codes, protocol.question.slots(np.arange(protocol.bank.size))
     is_simple = all(not plan.law.is_linear for plan in protocol.streams.values())

@@ -1,4 +1,4 @@
-"""What cannot matter does not: the order of rows, the frame of the channels, the unit, and the order of elements."""
+"""Invariance to the order of rows, the frame of the channels, the unit, and the order of elements."""
 
 from functools import cache
 

@@ -75,7 +75,7 @@ def test_a_protocol_that_cannot_serve_a_map_is_refused(tmp_path):
 
 
 def test_evidence_is_that_of_every_region(tmp_path):
-    """Of a line near the middle it is sure that it is there long before it is sure that it is not in the lower half."""
+    """For a line near the middle, presence is certain long before its absence from the lower half is."""
     names = [f"line {i}" for i in range(8)]
     table = RotationTable(LINES, [(), *((i,) for i in range(8))], BASE)
     listed = {"low": [None, *names[:4], *[None] * 4], "all": [None, *(f"any {i}" for i in range(8))]}

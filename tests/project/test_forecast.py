@@ -90,7 +90,7 @@ def test_rows_that_the_law_cannot_have_made_are_doubted(write, small):
 
 
 def test_rows_of_the_law_are_not_doubted(write, small):
-    """Of twenty records, none: each is doubted with a probability of about one in a million."""
+    """None of twenty records is doubted: each is doubted with a probability of about one in a million."""
     for seed in range(20):
         rows = small.make_rows(small.columns([0.2, 0.7]), 400, seed=seed)
         assert doubts(write(deployment=rows)) == ""

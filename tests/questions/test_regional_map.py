@@ -513,7 +513,7 @@ def test_distances_may_be_given_and_decide_what_is_fine():
 
 
 def test_a_tolerance_is_compared_with_the_distance_as_it_is_stored():
-    """Of places typed 0.03 apart the stored numbers may be farther apart, and what is stored decides."""
+    """Places typed 0.03 apart may be stored as numbers farther apart, and the stored numbers decide."""
     places = {"a": 0.405, "b": 0.435, "c": 0.465}  # stored, b is farther than 0.03 from c, and not from a
     view = table_regions({"line": [*places]}, coordinates={"line": places}, strengths={"line": [1.0] * 3})
     question = RegionalMap(view, {"line": RegionRule(tolerance=0.03)})

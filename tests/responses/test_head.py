@@ -50,7 +50,7 @@ def test_shells_meet_as_potentials_and_currents_must():
 
 
 def test_a_dipole_of_any_direction_is_the_derivative_of_a_closed_form():
-    """Of a homogeneous sphere: 2 / r - log(r + R - p cos g) / R, differentiated along every axis by steps."""
+    """The potential of a homogeneous sphere: 2 / r - log(r + R - p cos g) / R, differentiated numerically."""
     radius, place, step = 92.0, np.array([-30.0, 20.0, 40.0]), 1e-3
 
     def potential(p):

@@ -1,4 +1,4 @@
-"""What an instrument cannot answer is refused by name; slopes and source errors are those of their definitions."""
+"""Invalid settings of an instrument are refused by name; slopes and source errors are those of their definitions."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ from physupport.verify import verify
 
 @dataclass(frozen=True)
 class Parity(Question):
-    """Whether the number of the explanation is even or odd; described with a tuple and with numbers for names."""
+    """A question for the parity of the number of the explanation, described with a tuple and with numbers for names."""
 
     size: int = 6
     numbers: tuple[tuple[str, Any], ...] = (("left", 3),)

@@ -339,7 +339,7 @@ def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
         found = facts(possible)
         return found is not None and bool(found["is_withheld"])
 
-    # Laws beside have exact responses.
+    # The laws of other streams have exact responses.
     has_errors = design.error_size is not None and evidence is None
     errors = (design.error, design.error_scale, log_evidence_at, refutes) if has_errors else ()
     average = (Bounds(*bounds), ball, evidence, spec, facts)

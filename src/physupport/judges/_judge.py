@@ -162,7 +162,7 @@ class Judge:
         return ""
 
     def refutes(self, possible: IntArray) -> bool:  # noqa: ARG002
-        """True if rows refute these explanations whatever the error of responses: nothing is said then (default)."""
+        """True if rows refute these explanations at every error, so that labels are withheld (default: False)."""
         return False
 
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:

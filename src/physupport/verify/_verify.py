@@ -320,10 +320,10 @@ def _step_findings(document: Node) -> Iterator[str]:
     steps = document.get("staircase", {}).get("steps", ())
     if not steps:
         return
-    told, said = (
+    computed, reported = (
         [{name: each[name] for name in _STATEMENT} for each in part["fields"]] for part in (steps[0], document)
     )
-    yield from differences(told, said, "staircase.steps[0].fields", "the report says")
+    yield from differences(computed, reported, "staircase.steps[0].fields", "the report says")
     claims = {entry["claim"]: entry["value"] for entry in document["claims"]}
     yield from differences(steps[0]["claims"], claims, "staircase.steps[0].claims", "the report says")
     for number, (before, after) in enumerate(pairwise(steps)):

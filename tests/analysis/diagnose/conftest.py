@@ -115,7 +115,7 @@ def run(
 
 @pytest.fixture(scope="session")
 def kit():
-    """What test files share, since they do not import each other."""
+    """Helpers that test files share, since they do not import each other."""
     return SimpleNamespace(
         make_library=make_library,
         make_bank=make_bank,

@@ -89,7 +89,7 @@ def test_a_noise_far_below_the_signal_is_called_too_small(extreme, stream):
 
 
 def test_atoms_that_span_everything_leave_nothing_to_the_noise():
-    """Of a basis turned at random, rounding outside of it would be divided by the noise."""
+    """With a basis turned at random, rounding errors outside of it would be divided by the noise."""
     rng = np.random.default_rng(2)
     basis, rows = np.linalg.qr(rng.standard_normal((3, 3)))[0], rng.standard_normal((20, 3))
     assert whitened_energy(ArrayRows(rows), basis, 1e-200) == pytest.approx(np.sum(rows**2), rel=1e-12)

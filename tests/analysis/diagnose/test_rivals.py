@@ -130,7 +130,7 @@ def test_no_queries_are_called_for_where_a_field_is_settled(result, in_the_middl
 
 
 def test_no_queries_are_called_for_where_no_more_was_asked(kit, bank):
-    """That something is there settles the field; which element it is was not the question."""
+    """Presence settles the field; the question did not ask for the element."""
     question = RegionalMap(bank_regions(bank), {"A": RegionRule(0.5, asks=("presence",))})
     found = kit.run(bank, ("covariance",), (40,), question=question)
     (field,) = diagnose(found).document["fields"]

@@ -57,7 +57,7 @@ def times_told(noise):
 
 
 def test_laws_that_made_the_rows_are_hardly_ever_doubted():
-    """Of a truth that is left the energy is chi-square; unlucky seeds are fewer than one in a million."""
+    """If the truth is left, the energy is chi-square; unlucky seeds are fewer than one in a million."""
     assert binom.sf(times_told(1.0) - 1, RUNS, MISFIT) > 1e-6
 
 

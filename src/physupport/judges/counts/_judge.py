@@ -270,7 +270,7 @@ class ByCounts(JudgeSpec):
 
         facts = partial(_facts, judge, keys_of, sealed.size)
         own = (judge.log_evidence, judge.ball, evidence, self, facts)
-        if design.error_size is None or evidence is not None:  # laws beside have exact responses
+        if design.error_size is None or evidence is not None:  # other streams have exact responses
             return AverageJudge(sealed.size, sealed.level, keys_of, *own)
 
         def log_evidence_at(error: float, keys: IntArray) -> Bounds:

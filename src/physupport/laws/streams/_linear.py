@@ -296,7 +296,7 @@ class LinearStream:
         count = len(rows)
         cone = self._cone(key)
         if cone is not None:
-            return whole - count * _held(cone, rows)
+            return whole - count * _most_explained(cone, rows)
         columns = self._columns(key)
         if not columns.shape[1]:
             return whole
@@ -330,7 +330,7 @@ class LinearStream:
         values = []
         cone = self._cone(key)
         if cone is not None:
-            values = [_held(cone, rows)]
+            values = [_most_explained(cone, rows)]
             rest -= values[0]
         elif r:
             adjoint = ball_matrix(columns.conj().T)
@@ -348,7 +348,7 @@ class LinearStream:
         return enclosed
 
 
-def _held(cone: Cone, rows: Field) -> arb:
+def _most_explained(cone: Cone, rows: Field) -> arb:
     """The largest part of the mean second moments of rows (T, q) that a response within the angle explains."""
     count = len(rows)
     table = ball_matrix(rows.T)

@@ -179,14 +179,14 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
         marks.append(Mark("line", "leader", (below, least), (-i, -i), depth=1))
         marks.append(Mark("line", "fit", (least, largest), (-i, -i), name=name, depth=2))
         marks.append(Mark("points", "kept", (least,), (-i,), (f"{name}: possible from {number(least)} on",), depth=3))
-    told = "; ".join(f"{name} from {number(least)} on" for _, least, name in shown) or "nothing fits at any error"
+    listing = "; ".join(f"{name} from {number(least)} on" for _, least, name in shown) or "nothing fits at any error"
     notes = [f"{len(lanes) - len(shown)} more not drawn"] if len(lanes) > len(shown) else []
     keys = [] if read is None else [Key("threshold", "twice the smallest error at which something fits")]
     margins = (150.0, 30.0, 8.0, 46.0) if room is WIDE else (110.0, 12.0, 8.0, 46.0)
     panel = Panel(horizontal, vertical, marks)
     size = room.width, 70.0 + 22.0 * max(1, len(shown))
     title = "What is possible at each error of the responses"
-    return Picture(title, f"Possible are {told}.", size, margins, panel, keys=keys, notes=notes)
+    return Picture(title, f"Possible are {listing}.", size, margins, panel, keys=keys, notes=notes)
 
 
 # The unit of an error, by its scale.
