@@ -80,6 +80,8 @@ def test_exact_responses_have_no_band_and_those_of_one_error_a_scale():
     ("options", "message"),
     [
         ({"error": 1.0}, "error must be at least 0 and below 1"),
+        ({"error": "3 %"}, "error must be a number or an array of numbers, got '3 %'"),
+        ({"error": {"relative": 0.1}}, "Give a share of the value in each channel as relative_error"),
         ({"relative_error": -0.1}, "relative_error must be at least 0 and below 1"),
         ({"is_complex": True}, "is_complex must be False"),
         ({"exposure": [0.0]}, "exposure must be above 0"),
@@ -91,3 +93,9 @@ def test_exact_responses_have_no_band_and_those_of_one_error_a_scale():
 def test_misuse_is_told_by_name(options, message):
     with pytest.raises(MisuseError, match=message):
         Poisson(**options).completed(BANK)
+
+
+@pytest.mark.parametrize("error", [np.full(5, 0.1), np.full((6, 30), 0.1)])
+def test_an_error_of_another_shape_is_refused(error):
+    with pytest.raises(MisuseError, match="error must be one number, one for each of 2 elements, or 30 rows"):
+        Poisson(error=error).design(BANK)

@@ -268,3 +268,10 @@ def test_evidence_of_a_calibration_multiplies_that_of_the_counts(folder, tmp_pat
     names, report = kept(("[elements]", CALIBRATION))
     assert names == {"L1"}
     assert verify(report.json(), {"deployment": row[None].astype(float), "calibration": rows}).is_verified
+
+
+def test_lines_whose_tails_underflow_are_judged_without_a_background(folder):
+    """Means near the smallest numbers have slopes beyond all numbers, and no fit to polish."""
+    narrow = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 0.9) ** 2)
+    report = answer(folder(counts(300.0 * narrow[:, 4] + 5.0), ("[background]\npolynomial = 2\n", ""), lines=narrow))
+    assert report.status == "EMPTY"

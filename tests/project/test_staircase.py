@@ -49,7 +49,7 @@ def test_a_line_that_is_a_little_too_wide_fits_nothing_exactly_and_is_certain_fr
     assert statements(report)[:2] == [("EMPTY", []), ("FINE", ["L4"])]
     assert verify(report.json(), {"deployment": ROW}).is_verified
     first, *said = report.width
-    assert first.startswith("Nothing fits if responses are right to within 0.0")
+    assert first.startswith("Every explanation is rejected if responses are right to within 0.0")
     assert said == ["Line: L4 is there."]
     assert said[0] in report.text()
     row = next(csv.DictReader(io.StringIO(report.csv())))
@@ -127,8 +127,9 @@ def test_words_read_an_error_between_two_steps_at_the_coarser_one_and_round_to_t
     document["staircase"]["steps"] = [step | {"least": least, "most": most} for step, least, most in spans]
     first, said = width_sentences(document)
     assert first == (
-        "Nothing fits if responses are right to within 0.03164 of their largest value; something fits from 0.03166 "
-        "on. If they are right to within 0.0633 of their largest value:"
+        "Every explanation is rejected if responses are right to within 0.03164 of their largest value; from an error "
+        "of 0.03166 on, some explanation is not. If they are right to within 0.0633 of their largest value (twice that "
+        "error):"
     )
     assert said == "Line: L3 or L4; one of them is there."
 

@@ -186,6 +186,11 @@ class Poisson(Law):
         half = np.zeros(columns.shape)
         for stated, size in ((self.error, columns.max(axis=0)), (self.relative_error, columns)):
             share = np.asarray(0.0 if stated is None else stated)
+            try:
+                np.broadcast_to(share, (len(columns), owners.max() + 1 if share.ndim else 1))
+            except ValueError:
+                rule = f"be one number, one for each of {owners.max() + 1} elements, or {len(columns)} rows of these"
+                raise MisuseError("error", rule, f"shape {share.shape}") from None
             if share.ndim and share.shape[-1] > 1:  # one of each element of the library; shared columns are exact
                 share = np.tile(np.where(owners < 0, 0.0, share[..., owners]), columns.shape[1] // len(owners))
             half += share * size
@@ -210,7 +215,11 @@ class Poisson(Law):
 
 def _check_share(name: str, share: ArrayLike) -> Array:
     """Raise unless the errors, as shares of responses, are at least 0 and below 1."""
-    array = read_only(share, np.float64)
+    try:
+        array = read_only(share, np.float64)
+    except (TypeError, ValueError):
+        remedy = "Give a share of the value in each channel as relative_error." if isinstance(share, Mapping) else ""
+        raise MisuseError(name, "be a number or an array of numbers", repr(share), remedy) from None
     if array.ndim > 2 or not ((array >= 0.0) & (array < 1.0)).all():
         raise MisuseError(name, "be at least 0 and below 1", f"{array.min():g} to {array.max():g}")
     return array

@@ -61,9 +61,9 @@ def width_sentences(document: Entry) -> tuple[str, ...]:
     sentences = [*answers(_at(document, step)), *claim_answers(_at(document, step))]
     largest_empty = max(step["most"] for step in steps if _is_empty(step))
     return (
-        f"Nothing fits if responses are right {_within(document, largest_empty)}; something fits from "
-        f"{above(smallest)} on. "
-        f"If they are right {_within(document, read)}:",
+        f"Every explanation is rejected if responses are right {_within(document, largest_empty)}; from an error of "
+        f"{above(smallest)} on, some explanation is not. "
+        f"If they are right {_within(document, read)} (twice that error):",
         *sentences,
     )
 

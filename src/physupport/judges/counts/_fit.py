@@ -94,7 +94,7 @@ def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amo
         for j in range(len(active)):
             mean += columns[active[j], i] * (amounts[j] / sums[active[j]])
         if not 1e-250 < mean < 1e250:
-            return -np.inf, _without(columns, active, i)
+            return -np.inf, _unreached(columns, active)
         term = counts[i] * (exponent_of(mean) * LN2 + log_mantissa(mantissa_of(mean)))
         value += term
         size += abs(term)
@@ -110,12 +110,15 @@ def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amo
 
 
 @cached_njit(nogil=True)
-def _without(columns: Array, active: IntArray, i: int) -> float:
-    """-inf if none of the columns reaches a channel with counts: no amounts explain them; else nothing is known."""
-    for j in range(len(active)):
-        if columns[active[j], i] > 0.0:
-            return np.inf
-    return -np.inf
+def _unreached(columns: Array, active: IntArray) -> float:
+    """-inf if no column reaches some channel with counts, so that no amounts explain them; else nothing is known."""
+    for i in range(columns.shape[1]):
+        is_reached = False
+        for j in active:
+            is_reached |= columns[j, i] > 0.0
+        if not is_reached:
+            return -np.inf
+    return np.inf
 
 
 @cached_njit(nogil=True)
@@ -281,6 +284,8 @@ def _polished(shapes: arb_mat, y: list[arb], rough: arb_mat, bits: int) -> arb_m
     """Amounts where the slope is 1 on the columns in use, and 0 elsewhere; the rough ones where that leads astray."""
     slopes = (shapes * _ratios(y, (shapes.transpose() * rough).entries())).entries()
     used = [j for j, slope in enumerate(slopes) if rough[j, 0].mid() > (1 - slope).mid()]
+    if not used:  # means near underflow have slopes beyond all numbers
+        return rough
     part = arb_mat([[shapes[j, i] for i in range(len(y))] for j in used])
     fit = _column([rough[j, 0] for j in used])
     for _ in range(int(np.log2(bits)) - _FIRST_STEPS):
