@@ -106,28 +106,40 @@ LAWS = {
     "gaussian": 'law = "gaussian"\nrows = "same mean"',
     "poisson": 'law = "poisson"',
 }
+# Each of several commands in turn, and after each what it has loaded.
 STARTED = """
 import sys
-sys.argv = ["physupport", *{arguments!r}]
 from physupport.__main__ import main
-try:
-    main()
-finally:
-    print(*(name for name in {engine!r} if name in sys.modules))
+for arguments in {commands!r}:
+    sys.argv = ["physupport", *arguments]
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    print(code, *(name for name in {engine!r} if name in sys.modules))
 """
+
+
+def started(*commands):
+    """The lines that such a process writes: messages, and exit codes with what is loaded."""
+    answer = run("-c", STARTED.format(commands=commands, engine=ENGINE))
+    assert answer.returncode == 0, answer.stderr
+    return answer.stderr.splitlines(), answer.stdout.splitlines()
 
 
 @pytest.fixture
 def huge(tmp_path):
     def written(law, count=40):
+        folder = tmp_path / law
+        folder.mkdir()
         regions = "".join(f'[regions.R{i}]\npresence = "optional"\n' for i in range(count))
         strength = "" if law in ("gaussian", "poisson") else "strength = 1.0\n"
         text = HUGE.format(law=LAWS[law], regions=regions.replace("\npresence", f"\n{strength}presence"))
-        (tmp_path / "project.toml").write_text(text)
+        (folder / "project.toml").write_text(text)
         listed = "".join(f"r{i},R{i},0.5\n" for i in range(count))
-        (tmp_path / "elements.csv").write_text("id,region,x\n" + listed)
-        np.save(tmp_path / "rows.npy", np.ones((4, 8), dtype=complex))
-        return str(tmp_path)
+        (folder / "elements.csv").write_text("id,region,x\n" + listed)
+        np.save(folder / "rows.npy", np.ones((4, 8), dtype=complex))
+        return str(folder)
 
     return written
 
@@ -141,16 +153,16 @@ COMMANDS = {
 }
 
 
-# Every command with one law, and every law with one command.
-PAIRED = [*((command, "mean") for command in COMMANDS), ("run", "gaussian"), ("run", "poisson")]
-
-
-@pytest.mark.parametrize(("command", "law"), PAIRED)
-def test_a_bank_that_is_too_large_is_refused_before_anything_is_loaded_to_build_it(huge, law, command):
-    arguments = [*COMMANDS[command], huge(law)]
-    answer = run("-c", STARTED.format(arguments=arguments, engine=ENGINE))
-    assert "must describe at most 200,000,000 explanations, got 1,099,511,627,776 or more" in answer.stderr
-    assert (answer.returncode, answer.stdout) == (2, "\n")  # none of them
+def test_a_bank_that_is_too_large_is_refused_before_anything_is_loaded_to_build_it(huge):
+    """By every command with one law, and with every law by one command."""
+    folders = {law: huge(law) for law in LAWS}
+    commands = [[*command, folders["mean"]] for command in COMMANDS.values()]
+    commands += [["run", folders["gaussian"]], ["run", folders["poisson"]]]
+    messages, codes = started(*commands)
+    assert codes == ["2"] * len(commands)  # and none of the modules
+    assert len(messages) == len(commands)
+    for message in messages:
+        assert "must describe at most 200,000,000 explanations, got 1,099,511,627,776 or more" in message
 
 
 # A second region beside that of the project of a cover: some 10^4 explanations.
@@ -171,7 +183,12 @@ LARGE_COVERS = {
 
 @pytest.fixture
 def cover(tmp_path, write_cover):
-    return lambda *changes: str(write_cover(tmp_path, np.ones((16, 20)), *changes).parent)
+    def written(*changes, name="cover"):
+        folder = tmp_path / name
+        folder.mkdir()
+        return str(write_cover(folder, np.ones((16, 20)), *changes).parent)
+
+    return written
 
 
 def cost(folder):
@@ -187,16 +204,16 @@ def cost(folder):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("words", LARGE_COVERS)
-def test_a_cover_that_is_too_large_is_refused_before_anything_is_loaded_to_build_it(cover, words):
-    folder = cover(*SECOND, *LARGE_COVERS[words])
-    answer = run("-c", STARTED.format(arguments=["run", folder], engine=ENGINE))
-    assert words in answer.stderr
-    assert answer.stderr.count("\n") == 1
-    assert (answer.returncode, answer.stdout) == (2, "\n")  # none of them
-    took, most = cost(folder)
-    assert took < 1.0
-    assert most < 100e6
+def test_a_cover_that_is_too_large_is_refused_before_anything_is_loaded_to_build_it(cover):
+    folders = [cover(*SECOND, *changes, name=str(i)) for i, changes in enumerate(LARGE_COVERS.values())]
+    messages, codes = started(*(["run", folder] for folder in folders))
+    assert codes == ["2"] * len(folders)  # and none of the modules
+    assert len(messages) == len(folders)
+    for words, message, folder in zip(LARGE_COVERS, messages, folders, strict=True):
+        assert words in message
+        took, most = cost(folder)
+        assert took < 1.0
+        assert most < 100e6
 
 
 def test_supports_of_a_cover_are_not_made_to_count_them(cover):
@@ -221,9 +238,10 @@ def test_cells_of_many_regions_are_counted_and_not_listed(cover):
 
 
 def test_negative_control_a_bank_of_two_loads_the_engine(huge):
-    answer = run("-c", STARTED.format(arguments=["run", "--dry-run", huge("mean", count=1)], engine=ENGINE))
-    assert answer.returncode == 0, answer.stderr
-    assert {"numba", "llvmlite"} <= {*answer.stdout.splitlines()[-1].split()}
+    _, lines = started(["run", "--dry-run", huge("mean", count=1)])
+    code, *loaded = lines[-1].split()
+    assert code == "0"
+    assert {"numba", "llvmlite"} <= {*loaded}
 
 
 def test_pictures_load_matplotlib_only_when_drawn():

@@ -31,7 +31,7 @@ def ran(project, command, redirected=""):
 # A full device fails when what was written is flushed, a closed output when it is written. Every command meets one of
 # them, text and JSON meet both.
 FULL = ["show report", "verify report --json", "--help", "run --out again"]
-CLOSED = ["show report --json", "verify report", "--version", "run --out again"]
+CLOSED = ["show report --json", "verify report", "--version"]
 REFUSED = [
     *((command, ">/dev/full", FULL_OUTPUT) for command in FULL),
     *((command, ">&-", CLOSED_OUTPUT) for command in CLOSED),
@@ -95,11 +95,10 @@ def test_a_reader_that_went_away_is_no_fault(project, command):
     assert not [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
 
 
-def test_output_is_the_same_as_through_a_pipe(project):
+def test_output_is_the_same_as_through_a_pipe(project, verified):
     with (project / "file.txt").open("w") as file:
-        subprocess.run([sys.executable, "-m", "physupport", "show", "report"], cwd=project, stdout=file, check=True)
-    assert (project / "file.txt").read_text() == ran(project, "show report")[1]
-    assert "Region A" in (project / "file.txt").read_text()
+        subprocess.run([sys.executable, "-m", "physupport", "verify", "report"], cwd=project, stdout=file, check=True)
+    assert (project / "file.txt").read_text() == verified[1] != ""
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and cannot be read")

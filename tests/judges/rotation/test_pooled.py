@@ -92,7 +92,7 @@ def contrasts(rows):
 @pytest.mark.parametrize(("n_rows", "kind"), [(1, "same mean"), (4, "same mean"), (5, "free")])
 def test_p_values_are_those_of_rotating_all_rows_and_estimating_again(n_rows, kind):
     """By definition: rows without and with a signal are stacked, turned, and all is computed again from the stack."""
-    draws, rng = 3000, np.random.default_rng(3)
+    draws, rng = 1000, np.random.default_rng(3)
     empty, rows, table, truth = data_set(4, 20, n_rows, kind)
     other = (truth + 3) % 12
     judge = judged(empty, rows, table, kind, draws=draws)
