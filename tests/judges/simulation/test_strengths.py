@@ -39,7 +39,7 @@ def test_the_p_value_is_exact_for_what_made_the_rows_and_a_weaker_source_is_seen
     bank = bank_of(supports, {"A": [1.0], "B": [2.0]}, PAIRS if is_complex else LIBRARY)
     law = make_law(kind, {"is_complex": is_complex}).completed(bank)
     rng, e = np.random.default_rng(1), bank.size - 1
-    drawn = [law.sample(bank, e, rng, 15) for _ in range(1500)]
+    drawn = [law.sample(bank, e, rng, 15) for _ in range(500)]
     p = np.array([law.strengths_seen(bank, ArrayRows(rows))(e).p for rows in drawn])
     for level in (0.01, 0.1):
         assert stats.binom.sf((p <= level).sum() - 1, len(p), level) > UNLUCKY
