@@ -196,7 +196,7 @@ def says_the_same(path, forged, document):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["four-region", "raman", "array"])  # one for each kind of judge
+@pytest.mark.parametrize("name", ["four-region", "raman", "array"])  # evidence, conformal and rotation
 def test_beside_its_project_nothing_that_decides_can_be_changed_in_the_report_of_an_example(tmp_path, resealed, name):
     """With every hash made to fit: refused for itself, for another protocol than the project's, or by the rows."""
     write_example(tmp_path, name)
