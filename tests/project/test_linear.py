@@ -95,13 +95,15 @@ def test_the_wrong_sign_is_rejected(folder):
 
 @pytest.mark.parametrize("kind", ["variance", "covariance", "rows"])
 def test_what_is_known_of_the_noise_is_used(folder, kind):
-    deviations = np.linspace(0.5, 2.0, Q)
-    given = {"variance": deviations**2, "covariance": np.diag(deviations**2), "rows": deviations * noise(5, 800, Q)}
-    row = 12.0 * LINES[:, 6] + BASELINE + deviations * noise(6)
-    path = folder(row, ('law = "gaussian"', f'law = "gaussian"\nnoise = {{ {kind} = "n.npy" }}'), n=given[kind])
-    report = answer(path)
+    some = slice(0, Q, 2)  # half the channels, for rows that give a covariance
+    deviations = np.linspace(0.5, 2.0, Q)[some]
+    rows = deviations * noise(5, 400, Q // 2)
+    given = {"variance": deviations**2, "covariance": np.diag(deviations**2), "rows": rows}
+    row = 20.0 * LINES[some, 6] + BASELINE[some] + deviations * noise(6)[some]
+    known = ('law = "gaussian"', f'law = "gaussian"\nnoise = {{ {kind} = "n.npy" }}')
+    report = answer(folder(row, known, lines=LINES[some], n=given[kind]))
     assert [field.cell for field in report.fields] == [("L6",)]
-    assert report.document["protocol"]["streams"][0]["law"]["covariance_freedom"] == (799 if kind == "rows" else None)
+    assert report.document["protocol"]["streams"][0]["law"]["covariance_freedom"] == (399 if kind == "rows" else None)
     assert verify(report.json(), {"deployment": row[None]}).is_verified
 
 
