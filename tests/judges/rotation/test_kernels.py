@@ -24,7 +24,7 @@ from physupport.judges.rotation._kernels import (
     screen_pairs,
     tail,
 )
-from physupport.judges.rotation._pairs import Tables, has_pairs
+from physupport.judges.rotation._pairs import Tables
 from physupport.judges.rotation._table import Draws, near_together
 
 
@@ -365,15 +365,15 @@ def test_the_screen_of_pairs_says_nothing_without_a_residual_or_of_an_empty_supp
 
 def test_pairs_go_their_own_way_only_where_it_is_shorter_and_exact(tools):
     lines, pairs = tools.make_lines(60, 24, 2.5), list(combinations(range(24), 2))
-    assert has_pairs(RotationTable(lines, pairs))
-    assert not has_pairs(RotationTable(lines, pairs[:150]))  # too few to be worth it
-    assert not has_pairs(RotationTable(lines * np.exp(1j * np.arange(24)), pairs))
-    assert not has_pairs(RotationTable(lines, [*pairs, (0, 1, 2)]))
-    assert not has_pairs(RotationTable(np.hstack([lines, lines[:, :1]]), [*pairs, (0, 24)]))  # of rank one
+    assert RotationTable(lines, pairs).has_pairs
+    assert not RotationTable(lines, pairs[:150]).has_pairs  # too few to be worth it
+    assert not RotationTable(lines * np.exp(1j * np.arange(24)), pairs).has_pairs
+    assert not RotationTable(lines, [*pairs, (0, 1, 2)]).has_pairs
+    assert not RotationTable(np.hstack([lines, lines[:, :1]]), [*pairs, (0, 24)]).has_pairs  # of rank one
     near = np.hstack([lines, lines[:, :1] + 1e-4 * lines[:, 5:6]])
     rows = np.random.default_rng(0).standard_normal((1, 60))
     engine = mean_rows(RotationTable(near, [*pairs, (0, 24)]), rows, 99, 0, 1.5)
-    assert has_pairs(engine.table)
+    assert engine.table.has_pairs
     assert engine._pairs is None  # nearly parallel: rounding would decide
 
 
