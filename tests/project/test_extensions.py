@@ -126,7 +126,7 @@ def test_a_judge_that_needs_an_option_says_so(monkeypatch):
 
     monkeypatch.setitem(JUDGES, "needy", None)
     register_judge(Needy)
-    with pytest.raises(MisuseError, match="word must be given for the judge needy"):
+    with pytest.raises(MisuseError, match=r"word is required\. The judge needy needs it\."):
         make_judge("needy", {})
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 import numpy as np
 
 from .._codec import draws_seed, read_back, rows_hash
-from .._errors import MisuseError
+from .._errors import MissingError, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -281,7 +281,7 @@ def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
             raise MisuseError(name, f"be left out with the judge {kind}", "a value", remedy)
     for name, entry in judge_options(kind).items():
         if name not in settings and entry.default is MISSING and entry.default_factory is MISSING:
-            raise MisuseError(name, f"be given for the judge {kind}", "none")
+            raise MissingError(name, "be given", "none", f"The judge {kind} needs it.")
     return JUDGES[kind].of_options(settings)
 
 

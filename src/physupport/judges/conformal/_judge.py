@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..._checks import check_array, check_count, check_indices, check_open, read_only
 from ..._codec import array_json, real
-from ..._errors import MissingError, MisuseError
+from ..._errors import MisuseError
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
@@ -148,13 +148,6 @@ class ByConformal(JudgeSpec):
             "groups": [str(data.group_of[e]) for e in data.element_of.tolist()],
             "background": array_json(np.asarray(data.background)),
         }
-
-    @classmethod
-    def of_options(cls, options: Mapping[str, Any]) -> "ByConformal":
-        """The judge that compares with the replicates of the project."""
-        if "replicates" not in options:
-            raise MissingError("replicates", "be given", "none", "The judge conformal compares with them.")
-        return cls(**options)
 
     @classmethod
     def decode(cls, content: Mapping[str, Any]) -> "ByConformal":
