@@ -81,6 +81,7 @@ def workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[Wo
                 raise MisuseError("scheduler", rule, "none", remedy) from None
             check()
             executor = client.get_executor(pure=False, retries=_RETRIES)
+            client.amm.stop()  # it drops spare copies of what every worker needs, and a killed one may have the last
             shared = client.scatter(work, broadcast=True, timeout=_WORKERS)
             yield Workers(executor, shared, program(), 2 * max(1, len(client.ncores())), check)
         except MisuseError:
