@@ -1,6 +1,5 @@
 """Shared by every test: random examples that are the same on every machine, every time; small projects; one browser."""
 
-import gc
 import importlib.util
 import os
 import resource
@@ -22,12 +21,6 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 # HYPOTHESIS_PROFILE=search draws new examples in each run.
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
-
-
-def pytest_collection_finish():
-    """Keep the garbage collector from looking at tests and modules again and again: they stay until the end."""
-    gc.collect()
-    gc.freeze()
 
 
 # Two peaks on a line of eight channels; small enough that a run takes a fraction of a second.
