@@ -17,7 +17,7 @@ demo: $(VENV)/installed-plot
 test: $(VENV)/installed-dev
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Three thousand mutated projects, data files and reports; the tests try the first fifty.
+# Three thousand mutated projects, data files and reports; the tests try the first thirty.
 fuzz: $(VENV)/installed-dev
 	PHYSUPPORT_FUZZ=0-3000 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/fuzz
 
@@ -35,9 +35,9 @@ mutants: $(VENV)/installed-dev
 levels: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.levels $(ONLY)
 
-# Ratios taken in one run; nothing is asserted.
+# Ratios taken in one run; nothing is asserted. CASES="maps rotation" measures these alone.
 bench: $(VENV)/installed-dev
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(CASES)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check

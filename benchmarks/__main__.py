@@ -1,7 +1,8 @@
-"""Speed as ratios taken in one run: `make bench`.
+"""Speed as ratios taken in one run: `make bench`, or `make bench CASES="maps rotation"` for some of them.
 
-Nothing here is asserted; the table is the result. Times are the best of several, after one run that may compile.
-`python -m benchmarks --against TREE` shows another checkout beside this one, case by case in turns.
+Nothing here is asserted; the lines are the result, each printed as soon as it is measured. Times are the best of
+several, after one run that may compile. `python -m benchmarks --against TREE` shows another checkout beside this one,
+case by case in turns.
 """
 
 import argparse
@@ -14,7 +15,6 @@ import numba
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from physupport import Interval
 from physupport.aeb import RegionalPolicy, run
@@ -228,12 +228,16 @@ def main():
     if options.against:
         console.print(_columns.compared(names, options.against, options.rounds))
         return
-    table = Table("what", "measured", "note", title=f"{numba.get_num_threads()} threads")
+
+    def add(what, measured, note):
+        console.print(f"  {what:<58} {measured:>16}  {note}", highlight=False, soft_wrap=True)
+
+    console.print(f"{numba.get_num_threads()} threads")
     for name in names:
-        busy = Busy()
-        CASES[name](table.add_row)
-        table.add_row("  meanwhile", str(busy), "on a quiet machine: others 0%")
-    console.print(table)
+        console.print(f"[bold]{name}[/bold]")
+        busy, start = Busy(), time.perf_counter()
+        CASES[name](add)
+        add("meanwhile", str(busy), f"on a quiet machine: others 0%; {time.perf_counter() - start:.0f} s in all")
 
 
 if __name__ == "__main__":

@@ -20,14 +20,16 @@ from scipy.stats import beta, binom
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan
 from physupport.banks import Library, bank_regions, library_bank, product_grid
-from physupport.judges import ByEvidence, Verdict
+from physupport.io import as_pairs
+from physupport.judges import ByEvidence, ByInvariant, Verdict
 from physupport.judges.conformal import ByConformal, Replicates
-from physupport.judges.counts import ByCounts
+from physupport.judges.counts import ByCounts, CountTable
 from physupport.judges.rotation import ByRotation, Rotation, RotationTable
 from physupport.judges.simulation import BySimulation
 from physupport.laws import Linear, Mean, Poisson
 from physupport.maps import Fission, RotatedSignals
 from physupport.questions import RegionalMap
+from physupport.responses import in_window, pile_up_column
 
 LEVEL = 0.1  # what every line promises
 SEEN = 0.12  # what has to be told from it
@@ -100,6 +102,51 @@ SIMULATED = BySimulation("ratio")
 THINNED = ByCounts()
 FISSIONED = ByEvidence("fission", 4)
 EVIDENCE = ByEvidence()
+INVARIANT = ByInvariant()
+# Six channels, two elements of coherence .9999, and a coefficient that stands on its bounds.
+NARROW = np.stack([np.ones(6), 1.0 + 0.0141 * np.array([1, -1, 1, -1, 1, -1.0])], axis=1)
+NARROW_LIBRARY = Library(["a", "b"], ["axis"] * 2, np.arange(2.0)[:, None], NARROW / np.linalg.norm(NARROW, axis=0))
+
+
+@cache
+def narrow():
+    bank = library_bank(NARROW_LIBRARY, [["axis"]], {"axis": [1.0]}, deployment=product_grid(noise=[1.0]))
+    law = Linear(noises=[1.0], coefficients={"axis": (3.0, 3.0001)})
+    regions = RegionalMap(bank_regions(bank))
+    return AnalysisProtocol(
+        regions, RegionalPolicy(), LEVEL, 1.0, bank, {"deployment": StreamPlan(law, 0.5)}, judge=INVARIANT
+    )
+
+
+def loses_narrow(rng, scale=1.0):
+    """True if the first of the two is rejected, which made the row."""
+    rows = 3.0 * NARROW_LIBRARY.responses[:, 0] + scale * rng.standard_normal((1, 6))
+    return narrow().read(deployment=rows).judge.verdicts(np.array([0])).codes[0] == Verdict.REJECTED
+
+
+WAVES = np.exp(1j * np.pi * np.outer(np.arange(6), np.sin(np.deg2rad(np.arange(-40, 41, 5))))) / np.sqrt(6.0)
+DIRECTIONS = Library(
+    [f"d{i}" for i in range(WAVES.shape[1])],
+    ["sky"] * WAVES.shape[1],
+    np.arange(float(WAVES.shape[1]))[:, None],
+    as_pairs(WAVES, axis=0),
+)
+
+
+@cache
+def snapshots():
+    bank = library_bank(DIRECTIONS, [["sky"]], {"sky": [1.0]})
+    plan = StreamPlan(Linear(rows="free", is_complex=True), 0.5)
+    regions = RegionalMap(bank_regions(bank))
+    return AnalysisProtocol(regions, RegionalPolicy(), LEVEL, 1.0, bank, {"deployment": plan}, judge=INVARIANT)
+
+
+def loses_snapshots(rng, beside=0.0):
+    """True if the direction of a source of unknown waveform is rejected; beside: of another one."""
+    drawn = rng.standard_normal((8, 8, 2)) @ [1.0, 1.0j]
+    rows = drawn[:, :1] * WAVES[:, TRUTH] + beside * drawn[:, 1:2] * WAVES[:, -1] + drawn[:, 2:]
+    judge = snapshots().read(deployment=as_pairs(rows)).judge
+    return judge.verdicts(np.array([TRUTH])).codes[0] == Verdict.REJECTED
 
 
 def mean_rows(rng, scale=1.0):
@@ -113,6 +160,22 @@ def counts(rng, spread=0.0):
 
 
 UNITS = 49  # of 1 + 49 ranks 5 are a tenth and 6 are .12
+
+
+ENERGIES = np.linspace(0.0, 16.0, 161)  # keV
+INSIDE = in_window(ENERGIES, [9.8, 12.2])
+PHOTONS = 3000.0 * np.exp(-0.5 * ((ENERGIES - 5.4) / 0.15) ** 2) + 5.0  # a strong line, whose pairs lie at 10.8
+PILED = PHOTONS + 200.0 * pile_up_column(ENERGIES, PHOTONS)
+
+
+def piled(rng, has_column=True):
+    """True if background and pile-up, which made the counts in a window, are rejected."""
+    drawn = rng.poisson(PILED)
+    pairs = pile_up_column(ENERGIES, np.where(INSIDE, 0, drawn))[INSIDE, None]
+    columns = [np.ones((len(pairs), 1)), *([pairs] if has_column else [])]
+    line = np.exp(-0.5 * ((ENERGIES[INSIDE, None] - 10.5) / 0.15) ** 2)
+    judge = ByCounts().judge(CountTable(line, [(), (0,)], np.hstack(columns)), drawn[INSIDE], LEVEL, seed=1)
+    return bool(judge.verdicts(np.arange(1)).codes[0] == Verdict.REJECTED)
 
 
 def replicates(rng, spectra_of_unit=1):
@@ -157,9 +220,25 @@ LINES = {
     "counts": lambda: Line(
         "counts of one row, thinned four times", lambda rng: loses(POISSON, THINNED, counts(rng)),
         "means that vary by half of themselves", lambda rng: loses(POISSON, THINNED, counts(rng, 0.3))),
+    "pile-up": lambda: Line(
+        "counts in a window, with pile-up made of the counts outside", piled,
+        "the same without the column", lambda rng: piled(rng, has_column=False)),
     "fission": lambda: Line(
         "evidence of one row, fissioned four times", lambda rng: loses(KNOWN, FISSIONED, row(rng)),
         "a standard deviation twice the stated one", lambda rng: loses(KNOWN, FISSIONED, row(rng, 2.0))),
+    "invariant": lambda: Line(
+        "invariant evidence of one row, nothing known but whiteness", lambda rng: loses(FREE, INVARIANT, row(rng)),
+        "noise that is coloured, by .8 from channel to channel",
+        lambda rng: loses(FREE, INVARIANT, row(rng, colour=0.8))),
+    "invariant-known": lambda: Line(
+        "invariant evidence of one row, noise known", lambda rng: loses(KNOWN, INVARIANT, row(rng)),
+        "a standard deviation twice the stated one", lambda rng: loses(KNOWN, INVARIANT, row(rng, 2.0))),
+    "invariant-hostile": lambda: Line(
+        "the same of six channels, coherence .9999, coefficients on their bounds", loses_narrow,
+        "a standard deviation four times the stated one", lambda rng: loses_narrow(rng, 4.0)),
+    "invariant-snapshots": lambda: Line(
+        "invariant evidence of eight complex snapshots of six sensors", loses_snapshots,
+        "a second source", lambda rng: loses_snapshots(rng, 2.0)),
     "evidence": lambda: Line(
         "evidence along six rows, half of which propose", lambda rng: loses(MEAN, EVIDENCE, mean_rows(rng)),
         "a standard deviation three times the stated one", lambda rng: loses(MEAN, EVIDENCE, mean_rows(rng, 3.0))),

@@ -25,7 +25,8 @@ LIBRARY = Library(["p1", "p2", "p3", "p4"], ["line"] * 4, np.arange(4.0)[:, None
 def looked_at(run, noise):
     """Whether the second element, which makes the rows, is ever rejected; and how far sums are from what is stated."""
     bank = library_bank(LIBRARY, [["line"]], {"line": [STRENGTH]}, deployment=product_grid(noise=[noise]))
-    running, rng, means = RunningEvidence.begin(bank, Mean()), np.random.default_rng([17, run]), STRENGTH * ATOMS.T
+    running = RunningEvidence.begin({"deployment": (bank, Mean())})
+    rng, means = np.random.default_rng([17, run]), STRENGTH * ATOMS.T
     logs, peaks = np.zeros(4), np.zeros(4)
     for _ in range(LOOKS):
         rows = means[1] + rng.standard_normal((STEP, 8))
@@ -33,7 +34,7 @@ def looked_at(run, noise):
         logs += (rows.sum(axis=0) @ means.T - 0.5 * STEP * (means**2).sum(axis=1)) / noise
         peaks = np.maximum(peaks, logsumexp(logs) - np.log(4) - logs)
     off = np.maximum(running.peaks.lower - peaks, peaks - running.peaks.upper).max()
-    return running.judge(LEVEL).table.codes[1] == Verdict.REJECTED, off
+    return running.judge(LEVEL).codes[1] == Verdict.REJECTED, off
 
 
 def main(runs):

@@ -17,7 +17,7 @@ from hypothesis import settings
 numba.set_num_threads(1)
 
 # No deadline, because a first call may compile a kernel; no database, because the examples are fixed anyway.
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=50)
 # HYPOTHESIS_PROFILE=search draws new examples in each run.
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

@@ -1,6 +1,7 @@
 """The program, as `physupport` or `python -m physupport`."""
 
 import signal
+import sys
 
 
 def main() -> None:
@@ -10,6 +11,12 @@ def main() -> None:
     from .cli import main as program
 
     program()
+
+
+def rid() -> None:
+    """`physupport rid` as a program of its own, for those that can name a program but no command of it."""
+    sys.argv.insert(1, "rid")
+    main()
 
 
 if __name__ == "__main__":

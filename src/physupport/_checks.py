@@ -6,7 +6,8 @@ Arrays that pass may be made such that nobody can change them any more.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, TypeVar, final
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from ._errors import MisuseError, NotFiniteError, shown
 from ._typing import Array, Field, IntArray
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 # A column normalised in float64 is off by a few units of rounding; one read from a text file with nine digits by 1e-9.
 UNIT_NORM_TOLERANCE = 1e-8
 
 # Products such as D D^T come out symmetric to rounding; anything beyond is a mistake in the input.
 SYMMETRY_TOLERANCE = 1e-10
 
+# Beyond this many rows a plan is of no use to anybody, and rounding begins to look like information.
+MOST_ROWS = 10**18
 
 # Up to here float64 holds every whole number.
 _MOST_WHOLE = 2**53
@@ -163,10 +169,26 @@ def check_share(name: str, value: float) -> float:
     return float(value)
 
 
+def is_path(value: object) -> "TypeIs[str | PathLike[str]]":
+    """True for the name of a file, where an array or an object may stand in its place."""
+    return isinstance(value, str | PathLike)
+
+
+def is_whole(value: object) -> "TypeIs[int]":
+    """True for a whole number, which a truth value is not."""
+    return isinstance(value, int | np.integer) and type(value) is not bool
+
+
+def check_counts(name: str, value: "int | tuple[int, int]", most: int | None = None) -> tuple[int, int]:
+    """The least and the most of something; one number is the most."""
+    least, largest = (1, value) if is_whole(value) else value
+    check_count(name, largest, 1, most)
+    return check_count(f"the least {name}", least, 1, largest), largest
+
+
 def check_count(name: str, value: int, least: int = 1, most: int | None = None) -> int:
     """A whole number within bounds."""
-    is_whole = isinstance(value, int | np.integer) and type(value) is not bool
-    if not is_whole or value < least or (most is not None and value > most):
+    if not is_whole(value) or value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"between {least} and {most}"
         raise MisuseError(name, f"be a whole number {bounds}", shown(value))
     return int(value)

@@ -311,8 +311,9 @@ def check_form(value: object, form: object, where: str = "document") -> Any:  # 
         _, *place = details["loc"]
         if details["type"] in ("missing", "extra_forbidden"):
             name = place.pop()
-            rule = "have no other names than the format has"
-            found = f"no {name}" if details["type"] == "missing" else f"also {told(name)}"
+            is_missing = details["type"] == "missing"
+            rule = f"hold {told(name)}" if is_missing else "have no other names than the format has"
+            found = "none" if is_missing else f"also {told(name)}"
         else:
             words = "{expected}" if details["type"] == "literal_error" else _WORDS.get(details["type"], details["msg"])
             rule = f"be {words.format(**details.get('ctx', {})).replace(', ', ' or ')}"

@@ -30,7 +30,7 @@ from physupport.judges import (
 from physupport.laws import Covariance, Mean, Scores, known_code_stream
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution
 
-RUNS, LEVEL, BUDGET = 2000, 0.02, 0.9
+RUNS, LEVEL, BUDGET = 1000, 0.02, 0.9
 # Where the bound holds, fewer than one seed in a million fails; a control must be that unlikely under the bound.
 UNLUCKY = 1e-6
 # The least number of misses that so many runs at this level are too unlikely to have.

@@ -11,6 +11,7 @@ from physupport.aeb import RegionalPolicy, staircase
 from physupport.aeb._staircase import ERRORS
 from physupport.analysis import AnalysisProtocol, StreamPlan
 from physupport.banks import Library, array_bank, bank_regions, library_bank, product_grid
+from physupport.io import ArrayRows
 from physupport.judges import ByEvidence, Verdict
 from physupport.judges.counts import ByCounts
 from physupport.laws import KnownCodes, Linear, Poisson
@@ -97,13 +98,18 @@ def test_strong_lines_that_are_a_little_off_fit_nothing_at_first_and_are_certain
     assert all(small <= large for small, large in pairwise(cells))
 
 
-def test_a_staircase_begins_at_the_stated_error():
+def test_a_staircase_is_the_same_whatever_error_is_stated_and_has_the_answers_of_the_judge_there():
     rows = measured(np.random.default_rng(1), 0.02, 2e4)
-    judge = opened(rows, error=0.04)
+    judge, exact = opened(rows, error=0.04), opened(rows)
     everything = np.arange(BANK.size)
+    assert judge.verdicts(everything).codes.tolist() == exact.verdicts_at(0.04, everything).codes.tolist()
     steps = staircase(judge, QUESTION, judge.verdicts(everything))
-    assert steps[0].least == 0.04
-    assert judge.verdicts(everything).codes.tolist() == opened(rows).verdicts_at(0.04, everything).codes.tolist()
+    others = staircase(exact, QUESTION, exact.verdicts(everything))
+    assert steps[0].least == 0.0
+    assert [step.statements for step in steps] == [step.statements for step in others]
+    (own,) = [step for step in steps if step.least <= 0.04 <= step.most]
+    codes = judge.verdicts(everything).codes
+    assert own.answers == QUESTION.answers(codes != Verdict.REJECTED, codes == Verdict.ADMISSIBLE)
 
 
 def off_by(angle, rng):
@@ -116,9 +122,9 @@ def off_by(angle, rng):
 GAUSSIAN = library_bank(LIBRARY, [["left"]], {"left": [1.0]}, deployment=product_grid(noise=[1.0]))
 
 
-def evidence_of(rows, judge):
+def evidence_of(rows, judge, error=None):
     question = RegionalMap(bank_regions(GAUSSIAN))
-    plans = {"deployment": StreamPlan(Linear(noises=[1.0]), 0.5)}
+    plans = {"deployment": StreamPlan(Linear(noises=[1.0], error=error), 0.5)}
     protocol = AnalysisProtocol(question, RegionalPolicy(), LEVEL, 1.0, GAUSSIAN, plans, judge=judge)
     return protocol.read(deployment=rows).judge, question
 
@@ -141,6 +147,20 @@ def test_rows_with_a_gaussian_mean_have_a_staircase_of_angles(judge):
             assert (answer.label, answer.cell) == (step.answers[0].label, step.answers[0].cell)
 
 
+@pytest.mark.parametrize("judge", [ByEvidence(), ByEvidence("fission", 2)])
+def test_a_stated_error_leaves_the_staircase_of_gaussian_rows_as_it_is(judge):
+    rng = np.random.default_rng(3)
+    rows = 60.0 * off_by(0.1, rng) + rng.standard_normal((30, 40))
+    everything = np.arange(GAUSSIAN.size)
+    labels = []
+    for error in (None, 0.2):
+        opened, question = evidence_of(rows, judge, error)
+        steps = staircase(opened, question, opened.verdicts(everything))
+        assert steps[0].least == 0.0
+        labels.append([step.statements for step in steps])
+    assert labels[0] == labels[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("error", "is_valid"), [(0.1, True), (0.03, False)])
 def test_the_truth_of_gaussian_rows_is_kept_at_its_error_and_lost_below_it(error, is_valid):
@@ -152,9 +172,22 @@ def test_the_truth_of_gaussian_rows_is_kept_at_its_error_and_lost_below_it(error
     assert (binom.sf(lost - 1, runs, LEVEL) > 1e-6) == is_valid
 
 
-def test_errors_of_single_elements_have_no_staircase():
-    judge = opened(measured(np.random.default_rng(1), 0.02, 100.0), error=[0.1, 0.1, 0.2])
-    assert staircase(judge, QUESTION, judge.verdicts(np.arange(BANK.size))) == ()
+def test_errors_of_single_elements_have_a_staircase_of_their_multiples():
+    rows = measured(np.random.default_rng(1), 0.02, 2e4)
+    judge = opened(rows, error=[0.01, 0.01, 0.01])
+    exact = opened(rows)
+    everything = np.arange(BANK.size)
+    steps = staircase(judge, QUESTION, judge.verdicts(everything))
+    assert (judge.error, judge.error_scale) == (1.0, "stated")
+    assert (steps[0].least, steps[-1].most) == (0.0, 10.0)
+    assert {step.answers[0].label for step in steps} >= {Label.EMPTY, Label.FINE}
+    for multiple in (0.0, 0.5, 1.0, 3.0, 10.0):
+        codes = exact.verdicts_at(0.01 * multiple, everything).codes
+        assert judge.verdicts_at(multiple, everything).codes.tolist() == codes.tolist()
+    unequal = opened(rows, error=[0.01, 0.01, 0.03])
+    assert unequal.verdicts_at(2.0, everything).codes.tolist() == (
+        opened(rows, error=[0.02, 0.02, 0.06]).verdicts(everything).codes.tolist()
+    )
 
 
 def test_each_explanation_is_judged_at_few_errors():
@@ -163,6 +196,7 @@ def test_each_explanation_is_judged_at_few_errors():
 
     class Counted:
         error = judge.error
+        error_scale = judge.error_scale
         refutes = judge.refutes
 
         def verdicts_at(self, error, explanations):
@@ -187,16 +221,32 @@ def test_beside_calibration_rows_there_is_no_staircase_and_no_error():
         AnalysisProtocol(*rules, known, judge=ByCounts())
 
 
-@pytest.mark.parametrize(
-    "options", [{"coefficients": {"left": (0.0, np.inf)}}, {"thresholds": {"left": 0.5}}, {"is_cone": True}]
-)
-def test_bounds_of_coefficients_leave_no_staircase(options):
-    """A ball leaves them open, so that the smallest error would fit what exact responses within bounds cannot."""
-    bank = GAUSSIAN
-    if "thresholds" in options:
-        marks = {"left": [0.25, 0.5]}
-        bank = library_bank(LIBRARY, [["left"]], marks, deployment=product_grid(noise=[1.0]))
-    assert Linear(noises=[1.0] * len(bank.deployment), **options).design(bank).error_size is None
+def bounded(options):
+    """A bank, and its law with bounds of coefficients or a threshold."""
+    marks = {"left": [0.25, 60.0]} if "thresholds" in options else {"left": [1.0]}
+    bank = library_bank(LIBRARY, [["left"]], marks, deployment=product_grid(noise=[1.0]))
+    return bank, Linear(noises=[1.0], **options)
+
+
+@pytest.mark.parametrize("options", [{"coefficients": {"left": (0.0, np.inf)}}, {"thresholds": {"left": 50.0}}])
+def test_bounds_of_coefficients_hold_at_every_error(options):
+    """At none they are those of exact responses, and evidence falls from there on."""
+    bank, law = bounded(options)
+    rows = ArrayRows(-40.0 * ATOMS[:, 1] + np.random.default_rng(1).standard_normal((5, 40)))
+    stream = law.stream(bank, rows, [5])
+    keys = np.arange(bank.n_deployment_keys)
+    scores = [stream.widened(error).log_likelihood(keys).values[:, -1] for error in (0.0, 1e-6, 0.01, 0.1, 0.4)]
+    assert scores[0] == pytest.approx(stream.log_likelihood(keys).values[:, -1], abs=1e-6)
+    assert scores[1] == pytest.approx(scores[0], rel=1e-3)
+    assert all((after >= before).all() for before, after in pairwise(scores))
+    (_, wrong) = bounded({})
+    free = wrong.completed(bank).stream(bank, rows, [5]).widened(0.01).log_likelihood(keys).values[:, -1]
+    assert (scores[2] < free - 10.0).any()
+
+
+def test_mixtures_without_negative_parts_leave_no_staircase():
+    """No ball leads to them, so that the smallest error would fit what exact mixtures cannot."""
+    assert Linear(noises=[1.0], is_cone=True).design(GAUSSIAN).error_size is None
 
 
 def test_a_cone_of_responses_has_no_error_beside():
@@ -212,6 +262,24 @@ def test_steps_whose_noise_is_refuted_are_withheld():
     said = [step for step in steps if step.answers[0].label is not Label.EMPTY]
     assert said
     assert {step.answers[0].certificate.kind for step in said} == {"withheld"}
+
+
+def test_a_single_row_beside_its_responses_does_not_refute_the_noise_at_larger_errors():
+    """What no exact response explains is noise alone; what no response with an error explains is nothing."""
+    row = 200.0 * off_by(0.1, np.random.default_rng(4)) + np.random.default_rng(5).standard_normal((1, 40))
+    opened, question = evidence_of(row, ByEvidence("fission", 2))
+    steps = staircase(opened, question, opened.verdicts(np.arange(GAUSSIAN.size)))
+    assert steps[0].answers[0].label is Label.EMPTY
+    assert {step.answers[0].certificate.kind for step in steps[1:]} != {"withheld"}
+    assert any(step.answers[0].cell == ("b",) for step in steps)
+
+
+@pytest.mark.parametrize("error", [None, 0.05])
+def test_exact_responses_are_withheld_beside_a_refuted_noise_whatever_error_is_stated(error):
+    row = 30.0 * ATOMS[:, [1]].T + 1.45 * np.random.default_rng(1).standard_normal((1, 40))  # stated is a noise of 1
+    opened, question = evidence_of(row, ByEvidence("fission", 2), error)
+    first, *_ = staircase(opened, question, opened.verdicts(np.arange(GAUSSIAN.size)))
+    assert (first.least, first.answers[0].certificate.kind) == (0.0, "withheld")
 
 
 def test_counts_of_dictionaries_without_a_library_have_a_band():

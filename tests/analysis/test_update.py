@@ -11,10 +11,10 @@ from scipy.stats import binom
 from physupport import MisuseError, PhysicalSupport
 from physupport.analysis import StreamPlan
 from physupport.banks import Library, library_bank, product_grid
-from physupport.judges import Evidence, RunningEvidence, Verdict
-from physupport.judges._evidence import Bounds
+from physupport.judges import RunningEvidence, Verdict
 from physupport.judges.simulation import BySimulation
 from physupport.laws import Mean, ProfiledMean
+from physupport.verify import verify
 
 WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, 8)[:, None] - np.array([0.1, 0.4, 0.6, 0.9])) / 0.15) ** 2)
 LIBRARY = Library(
@@ -33,7 +33,7 @@ def rows_of(rng, n, truth=1):
 
 def test_the_evidence_is_that_of_all_rows_so_far():
     bank, rows = line_bank(1.0), rows_of(np.random.default_rng(1), 60)
-    running = RunningEvidence.begin(bank, Mean())
+    running = RunningEvidence.begin({"deployment": (bank, Mean())})
     peaks = np.zeros(4)
     for start in range(0, 60, 20):
         running = running.after(rows[start : start + 20])
@@ -50,7 +50,7 @@ def ever_lost(noise, runs, seed=3):
     """Runs in which the truth is rejected at any of the looks."""
     bank, rng, lost = line_bank(noise), np.random.default_rng(seed), 0
     for _ in range(runs):
-        running = RunningEvidence.begin(bank, Mean())
+        running = RunningEvidence.begin({"deployment": (bank, Mean())})
         for _ in range(LOOKS):
             running = running.after(rows_of(rng, STEP))
         # What is rejected at a look stays rejected, so that the last look tells of all.
@@ -121,24 +121,37 @@ def test_reports_tighten_and_never_take_anything_back():
     assert all(later <= earlier for earlier, later in pairwise(cells))
     assert cells[-1] == {"p2"}
     assert str(report.fields[0].label) == "FINE"
-    assert report.document["protocol"]["judge"]["rows"] == 320
+    assert report.document["protocol"]["judge"]["streams"][0]["rows"] == 320
     again = model.fit().update(rows_of(rng, 1))
     assert set(again.fields[0].cell) == {"p1", "p2", "p3", "p4"}
 
 
-def test_calibration_rows_count_at_every_look(instrument):
-    """The evidence of the calibration rows alone is that of a report without a single deployment row."""
-    model = PhysicalSupport(instrument.bank, alpha=LEVEL).fit(instrument.calibration)
-    model.update(instrument.deployment[:1])
-    rows = model._running
-    factor = model._fitted[-1]["calibration"].factor
-    alone = RunningEvidence.begin(instrument.bank, rows.law).after(instrument.deployment[:1])
-    calibration = Evidence(instrument.bank.size, [factor])
-    start = calibration.along_path(np.arange(instrument.bank.size)).lower[:, -1]
-    assert np.abs(start).max() > 1.0
-    later = RunningEvidence.begin(instrument.bank, rows.law, Bounds(start, start)).after(instrument.deployment[:1])
-    np.testing.assert_allclose(rows.peaks.lower, later.peaks.lower, rtol=0, atol=1e-6)
-    assert not np.allclose(rows.peaks.lower, alone.peaks.lower)
+def test_both_streams_grow_and_the_order_of_their_rows_does_not_matter_at_the_end(instrument):
+    """What is reached at the last look is the sum of both streams, whichever of them was read first."""
+    calibration, deployment = instrument.calibration, instrument.deployment
+    model = PhysicalSupport(instrument.bank, alpha=LEVEL).fit(calibration[:60])
+    model.update(deployment[:10])
+    model.update(calibration=calibration[60:90])
+    report = model.update(deployment[10:20], calibration=calibration[90:100])
+    laws = {name: stream.law for name, stream in model._running.streams.items()}
+    ends = {}
+    for name, rows in (("calibration", calibration[:100]), ("deployment", deployment[:20])):
+        alone = RunningEvidence.begin({name: (instrument.bank, laws[name])}).after(rows, name)
+        ends[name] = alone.streams[name].log_evidence.lower
+        np.testing.assert_allclose(model._running.streams[name].log_evidence.lower, ends[name], atol=1e-6)
+    assert np.abs(ends["calibration"]).max() > 1.0
+    assert (model._running.peaks.upper >= ends["calibration"] + ends["deployment"] - 1e-6).all()
+    looks = report.document["protocol"]["judge"]["looks"]
+    assert looks == [
+        ["calibration", 60, 1], ["deployment", 10, 1], ["calibration", 30, 1], ["calibration", 10, 1],
+        ["deployment", 10, 1],
+    ]  # fmt: skip
+    rows = {"calibration": calibration, "deployment": deployment}
+    assert verify(report.document, rows).findings == ()
+    rows["calibration"] = calibration[::-1]
+    assert not verify(report.document, rows).is_verified  # negative control
+    with pytest.raises(MisuseError, match="come with rows of a stream"):
+        model.update()
 
 
 def test_laws_with_open_coefficients_and_updates_before_a_fit_are_refused():

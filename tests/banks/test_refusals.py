@@ -79,7 +79,7 @@ def test_more_supports_than_a_bank_may_have_are_refused_before_they_are_listed()
     ("counts", "message"),
     [
         ({"A": (0, 1)}, "the least count of region 'A' must be a whole number between 1 and 1, got 0"),
-        ({"A": (1, 3)}, "the count of region 'A' must be a whole number between 1 and 2, got 3"),
+        ({"A": (1, 3)}, "count of region 'A' must be a whole number between 1 and 2, got 3"),
         ({"C": (1, 1)}, "counts|regions"),
     ],
 )

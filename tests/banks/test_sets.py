@@ -151,9 +151,9 @@ def test_counts_of_one_change_nothing_and_others_are_written_down():
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ({"A": 5}, "the count of region 'A' must"),
+        ({"A": 5}, "count of region 'A' must"),
         ({"A": (3, 2)}, "the least count of region 'A' must"),
-        ({"A": 0}, "the count of region 'A' must"),
+        ({"A": 0}, "count of region 'A' must"),
         ({"C": 2}, "counts must name regions of the bank"),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_library_names_what_is_wrong_with_it(changes, message):
     [
         ((), "regions must name at least one region"),
         (("L", "L"), "regions must be distinct, got 'L' more than once"),
-        (("L", "M"), r"regions must name regions that hold elements \('L', 'R'\), got 'M'"),
+        (("L", "M"), r"region must hold at least one element \(regions: 'L', 'R'\), got 'M'"),
     ],
 )
 def test_states_name_the_region_that_has_no_elements(regions, message):

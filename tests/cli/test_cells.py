@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.cli._watch import blocks
+from physupport.cli._arriving import blocks
 
 PROJECT = """level = 0.1
 judge = "evidence"
@@ -90,10 +90,10 @@ def test_what_is_no_row_is_named_by_its_line(tmp_path, text, message):
 def test_complex_cells_in_some_lines_only_are_refused(tmp_path):
     (tmp_path / "rows.csv").write_text("1,2\n1+2j,2\n")
     with pytest.raises(MisuseError, match=r"as 1\+2j in all lines or in none, got '1\+2j' in line 2"):
-        [*blocks(str(tmp_path / "rows.csv"), 1, follow=False, width=2, is_complex=True)]
+        [*blocks(str(tmp_path / "rows.csv"), 1, follow=False, widths=(2,), is_complex=True)]
 
 
 def test_later_rows_of_complex_cells_may_have_real_ones(tmp_path):
     (tmp_path / "rows.csv").write_text("1+2j,2\n3,4\n")
-    read = [*blocks(str(tmp_path / "rows.csv"), 2, follow=False, width=4, is_complex=True)]
+    read = [*blocks(str(tmp_path / "rows.csv"), 2, follow=False, widths=(4,), is_complex=True)]
     assert read == [[[1.0, 2.0, 2.0, 0.0], [3.0, 0.0, 4.0, 0.0]]]

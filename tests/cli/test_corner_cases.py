@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from physupport import MisuseError
 from physupport.cli import app
 from physupport.cli._app import use_threads
-from physupport.cli._watch import blocks
+from physupport.cli._arriving import blocks
 from physupport.project import load_project, run_project
 
 

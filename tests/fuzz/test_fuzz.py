@@ -19,7 +19,7 @@ from physupport.cli import main
 from physupport.project import load_project, run_project
 from physupport.report import document_hash
 
-FIRST, LAST = map(int, os.environ.get("PHYSUPPORT_FUZZ", "0-50").split("-"))
+FIRST, LAST = map(int, os.environ.get("PHYSUPPORT_FUZZ", "0-30").split("-"))
 LARGEST_BANK = 3000  # explanations: a larger bank is described and not run
 SECONDS = 120  # what is not over then hangs
 

@@ -69,10 +69,8 @@ def test_a_folder_and_an_unknown_ending(tmp_path):
     assert refusal(read_array, tmp_path / "data.npy").endswith("must be a file, got a folder.")
     (tmp_path / "data.xlsx").touch()
     message = refusal(read_array, tmp_path / "data.xlsx")
-    assert (
-        "must end in one of .npy, .npz, .csv, .mat, .h5, .hdf5, .spe, .mca, .msa, .emsa, .hdr, .sli, .wav, got"
-        in message
-    )
+    assert "must end in one of .npy, .npz, .csv, .mat, .h5, .hdf5, .spe, " in message
+    assert ", .wav, .dx, .jdx, .jcamp, " in message
     assert "got no ending" in refusal(read_array, tmp_path / "data")
     assert "Is a directory" in refusal(read_columns, tmp_path)
 
@@ -137,7 +135,7 @@ def test_what_is_not_a_number(tmp_path, values):
     assert rule in refusal(as_table, values, channels=1, label="calibration")
 
 
-@pytest.mark.parametrize("shape", [(), (6,), (1, 2, 3)])
+@pytest.mark.parametrize("shape", [(), (6,)])
 def test_tables_have_two_axes(tmp_path, shape):
     values = np.ones(shape)
     for message in (
@@ -145,6 +143,12 @@ def test_tables_have_two_axes(tmp_path, shape):
         refusal(as_table, values, channels=0, label="calibration"),
     ):
         assert f"must have two axes, rows and channels, got shape {shape}" in message
+
+
+def test_an_array_of_an_image_is_no_table():
+    assert "must have two axes, rows and channels, got shape (1, 2, 3)" in refusal(
+        as_table, np.ones((1, 2, 3)), channels=0, label="calibration"
+    )
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])

@@ -197,14 +197,14 @@ def test_a_reader_of_ones_own_is_asked_for_its_ending_and_its_faults_are_one_mes
         return ReaderOutput(np.array([[float(cell) for cell in path.read_text().split()]]), axes=MATRIX_AXES)
 
     try:
-        register_reader(".dat", reader)
-        (tmp_path / "rows.dat").write_text("1 2 3")
-        assert read_array(tmp_path / "rows.dat").tolist() == [[1.0, 2.0, 3.0]]
-        (tmp_path / "rows.dat").write_text("bad")
+        register_reader(".row", reader)
+        (tmp_path / "rows.row").write_text("1 2 3")
+        assert read_array(tmp_path / "rows.row").tolist() == [[1.0, 2.0, 3.0]]
+        (tmp_path / "rows.row").write_text("bad")
         with pytest.raises(MisuseError, match="no such format"):
-            read_array(tmp_path / "rows.dat")
-        for wrong in (".dat", ".DAT", "dat", ".csv"):
+            read_array(tmp_path / "rows.row")
+        for wrong in (".row", ".ROW", "row", ".csv"):
             with pytest.raises(MisuseError, match="ending must be new, in small letters, and begin with a dot"):
                 register_reader(wrong, reader)
     finally:
-        FORMATS.pop(".dat", None)
+        FORMATS.pop(".row", None)

@@ -53,7 +53,7 @@ SPLIT = {
 
 @pytest.mark.parametrize("case", FEW)
 def test_sixteen_frozen_protocols_lose_the_truth_equally_often_and_in_at_most_their_level_of_the_data_sets(case):
-    (law, spec, make), runs = FEW[case], 100
+    (law, spec, make), runs = FEW[case], 50
     counts = np.zeros(16, dtype=int)
     for seed in range(16):
         protocol, rng = frozen(law, spec, seed), np.random.default_rng([3, seed])

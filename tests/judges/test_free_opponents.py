@@ -10,13 +10,14 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import Evidence, Factor, Verdict, best_explanation, verdicts
-from physupport.laws import LAWS, latent_point, make_law, opponents_of
+from physupport.laws import LAWS, Law, latent_point, make_law, opponents_of
 from physupport.questions import RegionalMap
 from physupport.verify import verify
 
 LEVEL, Q = 0.1, 8
 PLACES = np.linspace(0.1, 0.9, 4)
-NAMES = [name for name, law in LAWS.items() if not law.is_linear and name != "profiled mean" and not law.is_counted]
+OFFERING = [name for name, law in LAWS.items() if law.free_opponent is not Law.free_opponent]
+NAMES = [name for name in OFFERING if name != "profiled mean"]
 
 
 def make_bank(places=PLACES):

@@ -71,9 +71,15 @@ def test_exact_responses_have_no_band_and_those_of_one_error_a_scale():
     wider = design.widened(0.1)
     assert (wider.band[0] <= design.band[0]).all()
     assert (wider.band[1] >= design.band[1]).all()
-    assert Poisson(error=[0.1, 0.2]).design(BANK).error_size is None
-    assert Poisson(error=0.1, relative_error=0.2).design(BANK).error_size is None
     assert Poisson(relative_error=0.2).design(BANK).error_scale == "value"
+
+
+@pytest.mark.parametrize("errors", [{"error": [0.1, 0.2]}, {"error": 0.1, "relative_error": 0.2}])
+def test_errors_of_other_kinds_have_a_scale_of_their_multiples(errors):
+    design = Poisson(**errors).design(BANK)
+    assert (design.error, design.error_scale) == (1.0, "stated")
+    for own, other in zip(design.widened(1.0).band, design.band, strict=True):
+        np.testing.assert_array_equal(own, other)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from physupport.judges.rotation import Draws
 from physupport.maps import Fission, MapProtocol, map_signals
 from physupport.maps._protocol import candidate_levels, chosen_level, price
 
-PIXELS, RATE = 40_000, 0.1
+PIXELS, RATE = 10_000, 0.1
 
 
 def false_shares(found, truth, layer):
@@ -143,7 +143,7 @@ def test_few_signals_among_many_are_stated_too(bank, tmp_path):
     assert false <= 1
 
 
-def shares_of_dependent_maps(bank, judge, maps=200, pixels=100, patterns=20):
+def shares_of_dependent_maps(bank, judge, maps=200, pixels=60, patterns=12):
     """(maps, 2) shares of false statements at the rate and at single levels, where crowds of pixels share a noise."""
     protocol, found = MapProtocol(judge, bank.question, 0.1, 0.2), np.zeros((maps, 2))
     levels, work, rng = protocol.levels(pixels), protocol.work(pixels, 1), np.random.default_rng(51)

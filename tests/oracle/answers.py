@@ -64,7 +64,7 @@ def stored() -> dict[str, dict]:
 
 
 def store(answers: dict[str, dict]) -> None:
-    """One line an entry, so that a difference of two versions names it."""
-    whole = {**answers, "arithmetic": arithmetic()}
+    """One line an entry, so that a difference of two versions names it; a part keeps the arithmetic of the rest."""
+    whole = {**answers, "arithmetic": answers.get("arithmetic", arithmetic())}
     lines = (f"{json.dumps(entry)}:{json.dumps(rounded(each), separators=(',', ':'))}" for entry, each in whole.items())
     STORE.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -399,7 +399,7 @@ def line_maps(draft):
     spec["responses"] = draft.save("responses.npy", columns)
     if draft.chance(0.5):
         table["presence"] = "optional"
-    judge = draft.turn("rotation", "fission", "rotation", "rotation", "signed")
+    judge = draft.turn("rotation", "fission", "invariant", "rotation", "signed")
     if judge == "signed":
         table["coefficient"] = ">= 0"
     if "coordinates" in spec and draft.chance(0.5):
@@ -417,12 +417,12 @@ def line_maps(draft):
     stream = {"file": draft.save("rows.npy", signals[:1]), "channels": 1, "law": "gaussian"}
     if judge == "fission":
         stream |= {"noise": 1.0, "split": "fission", "splits": draft.pick(2, 4)}
-    else:
+    elif judge != "invariant":
         draft.document["draws"] = 999
         if draft.chance(0.3):
             draft.document["outsiders"] = {"elements": draft.pick("rest", "none"), "share": 0.2}
     draft.document["data"] = {"deployment": stream}
-    settle(draft, "evidence" if judge == "fission" else None)
+    settle(draft, {"fission": "evidence", "invariant": "invariant"}.get(judge))
     draft.document.pop("budget", None)
     mapped(draft, signals.reshape(3, 4, q))
 
@@ -671,7 +671,7 @@ def unknown_strengths(draft):
 
 def counts(draft):
     """Counts of unknown amounts over a background."""
-    width = draft.turn("none", "cone", "shift", "tangents", "leave one out", "states", "count")
+    width = draft.turn("none", "cone", "shift", "between", "leave one out", "states", "count")
     regions, elements, q = draft.pick(1, 2), draft.pick(2, 3), 24
     if width == "leave one out":
         regions, elements = 3, 1
@@ -701,9 +701,9 @@ def counts(draft):
         spec |= {"responses": [draft.save("one.npy", columns), draft.save("two.npy", other)], "variants": width}
     else:
         spec["responses"] = draft.save("responses.npy", columns)
-    if width in ("shift", "tangents"):
-        draft.document["parameters"] = {"shift": {"values": [-0.3, 0.0, 0.3]}}
-        spec |= {"tangents": ["shift"]} if width == "tangents" else {}
+    if width in ("shift", "between"):
+        range_of_shift = {"values": [-0.3, 0.0, 0.3]} if width == "shift" else {"between": [-0.3, 0.3]}
+        draft.document["parameters"] = {"shift": range_of_shift}
     question(draft, names, optional, tolerance=0.1 if "coordinates" in spec else 0.0, claims=width != "leave one out")
     if width == "count":
         draft.document["regions"]["A"]["count"] = 2

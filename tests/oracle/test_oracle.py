@@ -9,7 +9,7 @@ from . import adapter, projects
 from .answers import arithmetic, entries, found_again, stored
 from .compare import differences, rounded
 
-SLICE = [f"project {number}" for number in range(0, projects.COUNT, 3)] + ["example array", "example soil"]
+SLICE = [f"project {number}" for number in range(0, projects.COUNT, 10)] + ["example array", "example soil"]
 
 frozen = cache(stored)
 

@@ -125,29 +125,15 @@ def test_a_scale_that_is_off_is_a_shift_of_tabulated_responses(folder, tmp_path)
     assert any("shifted along their axis by -20 to 20 eV" in note for note in report.assembled.notes)
 
 
-@pytest.mark.parametrize("off", [0.9, 1.5, -2.8])
-def test_a_scale_that_is_off_by_something_between_the_values_is_within_a_cell(folder, off):
-    row = counts(3000.0 * np.exp(-0.5 * ((AXIS - PLACES[4] - off) / 2.5) ** 2) + 5.0)
-    grid = ('presence = "optional"', 'presence = "optional"\n[parameters.shift]\nvalues = [-2.0, 0.0, 2.0]')
-    assert answer(folder(row, grid)).status == "EMPTY"
-    cells = ('responses = "lines.npy"', 'responses = "lines.npy"\ntangents = ["shift"]')
-    report = answer(folder(row, grid, cells))
-    assert labels(report) == [("FINE", ("L4",))]
-    assert verify(report.json(), {"deployment": row[None].astype(float)}).is_verified
-    assert report.document["protocol"]["streams"][0]["law"]["half_steps"] == [1.0]
-
-
-def test_cells_of_two_parameters_have_four_corners(folder):
-    both = "[parameters.shift]\nvalues = [-1.0, 1.0]\n[parameters.width]\nvalues = [1.0, 1.2]"
-    cells = ('responses = "lines.npy"', 'responses = "lines.npy"\ntangents = ["shift", "width"]')
-    made = assemble(load_project(folder(counts(np.full(Q, 5.0)), ('presence = "optional"', both), cells)))
-    law = made.protocol.streams["deployment"].law
-    states = made.bank.states.elements.reshape(Q, 4, len(PLACES))
-    assert np.asarray(law.variants).shape == (4, Q, 4 * len(PLACES))
-    corner = np.asarray(law.variants)[1].reshape(Q, 4, len(PLACES))[:, 0, 4]  # shift -1 + 1, width 1 - 0.1
-    expected = np.exp(-0.5 * ((AXIS - PLACES[4]) / (0.9 * 2.5)) ** 2)
-    assert np.linalg.norm(corner - expected / np.linalg.norm(expected)) < 0.02  # interpolated
-    assert states.shape[1] == 4
+def test_a_scale_that_is_off_by_something_between_the_values_lies_in_their_range(folder):
+    row = counts(3000.0 * np.exp(-0.5 * ((AXIS - PLACES[4] - 1.5) / 2.5) ** 2) + 5.0)
+    grid = 'presence = "optional"\n[parameters.shift]\nvalues = [-2.0, 0.0, 2.0]'
+    assert answer(folder(row, ('presence = "optional"', grid))).status == "EMPTY"
+    ends = grid.replace("values = [-2.0, 0.0, 2.0]", "between = [-3.0, 3.0]")
+    assert labels(answer(folder(row, ('presence = "optional"', ends)))) == [("FINE", ("L4",))]
+    straight = ('responses = "lines.npy"', 'responses = "lines.npy"\ntangents = ["shift"]')
+    with pytest.raises(MisuseError, match=r"elements.tangents must .* poisson.*\[parameters.shift\] between"):
+        load_project(folder(row, ('presence = "optional"', grid), straight))
 
 
 ALONG = """

@@ -278,7 +278,7 @@ def test_the_page_tells_the_level_asked_for_and_that_of_the_run(honest, tmp_path
 def test_rows_that_keep_arriving_outgrow_the_cells_of_a_cover(write):
     protocol = assemble(load_project(write(('judge = "simulation"\n', "")))).protocol
     with pytest.raises(MisuseError, match=r"cover must be left out for rows that keep arriving.*more rows see more"):
-        begin_running(protocol, None)
+        begin_running(protocol)
 
 
 def test_many_signals_are_not_asked_about_with_a_cover(write):

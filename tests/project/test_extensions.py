@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
+from physupport._codec import Refusal
 from physupport._typing import Array, Positive
 from physupport.io import ReaderOutput, read_table, register_reader
 from physupport.io._read import FORMATS
 from physupport.judges import JUDGES, ByEvidence, make_judge, register as register_judge
-from physupport.laws import LAWS, Mean, register as register_law
+from physupport.laws import LAWS, Mean, decode_law, register as register_law
 from physupport.project import assemble, load_project, run_project
 from physupport.responses import RESPONSES, register
 
@@ -112,10 +113,30 @@ def test_a_law_whose_options_no_report_would_hold_is_refused(monkeypatch):
     @dataclass(frozen=True, eq=False, kw_only=True)
     class Forgetful(Mean):
         name: ClassVar[str] = "forgetful"
-        factor: float = 1.0
+        factors: tuple[float, ...] = (1.0,)
 
     with pytest.raises(MisuseError, match="the law forgetful must have methods encode and decode of its own"):
         register_law(Forgetful)
+
+
+def test_plain_options_of_a_law_are_written_and_read_back_without_methods_of_its_own(monkeypatch):
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Stretched(Mean):
+        name: ClassVar[str] = "stretched"
+        factor: float = 1.0
+        is_loud: bool = False
+        word: str = "plain"
+
+    monkeypatch.setitem(LAWS, "stretched", None)
+    del LAWS["stretched"]
+    register_law(Stretched)
+    node = Stretched(noises=[0.3], factor=2.5, is_loud=True, word="other").encode()
+    assert {"factor": 2.5, "is_loud": True, "word": "other"}.items() <= node.items()
+    again = decode_law(node)
+    assert (again.factor, again.is_loud, again.word) == (2.5, True, "other")
+    for changed in ({"factor": "much"}, {"is_loud": 2}, {"word": 3}):
+        with pytest.raises(Refusal):
+            decode_law(node | changed)
 
 
 def test_a_judge_that_needs_an_option_says_so(monkeypatch):

@@ -62,7 +62,7 @@ def test_judges_that_fit_come_first_and_others_say_why(project):
     assert 0.0 < simulation.kept < evidence.kept < 1.0  # all rows against half of them
     assert simulation.extent < evidence.extent
     assert min(simulation.truth_kept, evidence.truth_kept) >= 6  # of 8 at level 0.1
-    assert {each.judge for each in others} == {"rotation", "counts", "conformal"}
+    assert {each.judge for each in others} == {"rotation", "counts", "conformal", "invariant", "learnt"}
     assert all(each.kept is None and each.why and "cannot be asked here" in each.sentence() for each in others)
 
 

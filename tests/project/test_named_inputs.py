@@ -77,7 +77,7 @@ def test_the_command_line_finds_the_element_of_a_file_headed_the_other_way(write
     path = write(responses=(RESPONSES[:, BACK], [IDS[i] for i in BACK]))
     done = CliRunner().invoke(app, ["run", str(path), "--json", "--quiet"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["fields"][0]["cell"] == ["e4"]
+    assert json.loads(done.stdout)["claims"][0]["elements"] == ["e4"]
 
 
 @pytest.mark.parametrize(

@@ -179,14 +179,11 @@ def test_a_source_whose_response_is_off_is_named_with_a_measured_width_and_nothi
     assert str(run_project(load_project(folder(rows, exact))).result.report.fields[0].label) == "EMPTY"
 
 
-def test_a_ball_goes_with_one_source_of_unknown_strength(folder):
+def test_a_ball_goes_with_sources_of_unknown_strength(folder):
     rows = snapshots(8, WAVES[:, [3]])
-    for replaced, message in (
-        ([("[regions.sky]", "error = 0.25\n\n[regions.sky]")], "have one element at a time"),
-        ([WIDE, ('strength = "unknown"', "strength = 16.0"), NOISE], "be left out with the law covariance"),
-    ):
-        with pytest.raises(MisuseError, match=message):
-            run_project(load_project(folder(rows, *replaced)))
+    known = [WIDE, ('strength = "unknown"', "strength = 16.0"), NOISE]
+    with pytest.raises(MisuseError, match="be left out with the law covariance"):
+        run_project(load_project(folder(rows, *known)))
 
 
 def test_as_many_noises_as_channels_are_asked_about_in_calibration_rows_too(folder):
@@ -258,3 +255,25 @@ def test_the_width_of_an_array_is_measured_from_its_own_sources_and_then_holds_a
     assert 0.2 < found.error < 0.23  # noise of a thirtieth of the signal enlarges it a little
     write_error(project, found)
     assert answer(path).fields[0].cell == ("S4",)
+
+
+def test_noise_that_nobody_knows_is_a_key_of_the_file(folder):
+    rng = np.random.default_rng(4)
+    rows = snapshots(5, WAVES[:, [1, 4]], 8.0, 300, 0.5) + 0.5 * normal(rng, 300, Q) @ normal(rng, Q, Q)
+    kinds = ('{ kind = "any", ratio = 0.2 }', '{ kind = "low rank", rank = 2 }', '{ kind = "diagonal" }')
+    for kind in kinds:
+        report = answer(folder(rows, ("proposal = 0.4", f"proposal = 0.4\nnoise = {kind}")))
+        assert verify(report.json(), {"deployment": as_pairs(rows)}).is_verified
+        assert "noise is" in report.sentence
+        assert report.status == "EMPTY" or "S1 + S4" in report.fields[0].cell
+        assert ("staircase" in report.document) == ("any" in kind)
+
+
+def test_rotation_and_other_noise_refuse_a_kind(folder):
+    rows = snapshots(5, WAVES[:, [1, 4]])
+    kind = ("proposal = 0.4", 'noise = { kind = "any" }')
+    assert "have an error" in refusal(folder(rows, kind, ("level", 'judge = "rotation"\nlevel')))
+    unknown = ("proposal = 0.4", 'proposal = 0.4\nnoise = { kind = "pink" }')
+    assert "noise.kind must be one of 'low rank', 'diagonal', 'any'" in refusal(folder(rows, unknown))
+    simple = (*KNOWN[:2], ("proposal = 0.4", 'proposal = 0.4\nnoise = { kind = "any" }'))
+    assert "noise.kind must be left out with the law covariance" in refusal(folder(rows, *simple))

@@ -13,7 +13,7 @@ SAYING = {"FINE", "GROUP", "ABSENT"}
 
 
 # The topography is left out: its judge is that of the array and of the map, and its bank is the largest.
-@pytest.fixture(scope="module", params=[name for name in EXAMPLES if name != "eeg"])
+@pytest.fixture(scope="module", params=[name for name in EXAMPLES if name not in ("eeg", "gamma")])
 def reports(request, tmp_path_factory):
     """The same project with more and more queries."""
     folder = tmp_path_factory.mktemp(request.param)

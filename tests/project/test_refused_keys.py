@@ -35,7 +35,7 @@ def message(write):
         (
             [],
             "[background]\n",
-            "background must have one of the keys polynomial, splines, atoms and reference, got none",
+            "background must have one of the keys polynomial, local, splines, atoms, reference, pile_up, escape and",
         ),
         ([], "[claims.heavy]\nany = ['a1']\nall = ['b1']\n", "must have one of the keys any, all and exactly_one"),
         ([], "[claims.heavy]\n", "must have one of the keys any, all and exactly_one"),
@@ -56,7 +56,7 @@ def message(write):
             "regions must ask about at least one region, got ask = 'nothing' for all of them",
         ),
         (
-            [],
+            [("\ntolerance = 0.01", ""), ("\ntolerance = 0.01", "")],
             "[resolution]\nregion = 'A'\nfine = 0.1\ngroup = 0.5\n[claims.some]\nany = ['a1']\n",
             "claims must be left out beside a resolution",
         ),

@@ -153,7 +153,7 @@ def test_a_project_that_takes_no_width_is_refused_and_stays_as_it_is(folder):
     path = folder(PROJECT.replace('judge = "evidence"', 'judge = "rotation"').replace('split = "fission"\n', ""))
     before = path.read_bytes()
     told = CliRunner().invoke(app, ["response-error", str(path)])
-    assert "be 'evidence' where responses are known up to an error" in str(told.exception)
+    assert "be 'evidence' where responses have an error" in str(told.exception)
     assert "error = 0.12" in told.output  # what was measured is told all the same
     assert path.read_bytes() == before
 

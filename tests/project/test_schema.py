@@ -3,6 +3,7 @@
 import pytest
 
 from physupport import MisuseError
+from physupport.laws import laws_of_files
 from physupport.project import load_project
 
 NOISE = "noise = 0.5"
@@ -54,11 +55,10 @@ def refusal(path, overrides=None):
         ("seed = 3", "seed = 1.5", "project.toml: seed must be a whole number, got 1.5."),
         ("seed = 3", "seed = -1", "project.toml: seed must be at least 0, got -1."),
         ("channels = 1", "channels = 0.5", "channels must be the number or the name of the axis"),
-        ("channels = 1", "", "project.toml: data.deployment.channels is required."),
         (
             'law = "covariance"',
             'law = "latent"',
-            "law must be 'covariance' or 'gaussian' or 'mean' or 'poisson', got 'latent'.",
+            f"law must be {' or '.join(map(repr, laws_of_files('deployment')))}, got 'latent'.",
         ),
         ("proposal = 0.4", "proposal = 1.0", "project.toml: data.deployment.proposal must be below 1, got 1.0."),
         ("[elements]", "elements = 3\n[other]", "project.toml must have no other keys than"),
@@ -67,7 +67,7 @@ def refusal(path, overrides=None):
         (
             'kind = "peak"',
             'kind = "peek"',
-            "elements.response must have a kind among circular array, formula, near field",
+            "elements.response must have a kind among circular array, formula, lines, near field",
         ),
         (RESPONSE, 'response = { function = "a.b" }', "response.function must be written module:function, got 'a.b'."),
         ("width = 0.15", "width = 0", "project.toml: elements.response.width must be above 0, got 0."),

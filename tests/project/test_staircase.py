@@ -12,8 +12,9 @@ import pytest
 from physupport import MisuseError
 from physupport.project import load_project, run_project
 from physupport.report import Report, document_hash
-from physupport.report._width import width_sentences
+from physupport.report._width import read_error, width_sentences
 from physupport.report.pictures import WIDE, staircase_picture
+from physupport.report.pictures._model import style_of
 from physupport.report.plots import plot_staircase
 from physupport.verify import verify
 
@@ -48,28 +49,39 @@ def test_a_line_that_is_a_little_too_wide_fits_nothing_exactly_and_is_certain_fr
     assert report.status == "EMPTY"
     assert statements(report)[:2] == [("EMPTY", []), ("FINE", ["L4"])]
     assert verify(report.json(), {"deployment": ROW}).is_verified
-    first, *said = report.width
-    assert first.startswith("Every explanation is rejected if responses are right to within 0.0")
-    assert said == ["Line: L4 is there."]
-    assert said[0] in report.text()
+    lead, first = report.width[:2]
+    assert lead.startswith("Nothing fits at the stated error, 0 %, nor if responses are right to within ")
+    assert lead.endswith(" %, twice the smallest error that fits:")
+    assert first.startswith("Line: L4 is there")
+    assert first in report.text()
+    assert report.tolerances() == {"line": report.fields[0].certain_to}
     row = next(csv.DictReader(io.StringIO(report.csv())))
     fits = report.staircase()[1]["least"]
     assert float(row["error from"]) == 0.0
     assert 0.0 < float(row["error to"]) < fits < 0.05
+    assert float(row["certain to"]) >= 2.0 * fits
 
 
 @pytest.mark.parametrize(
-    ("error", "least", "scale"),
+    ("error", "stated", "scale"),
     [("0.05", 0.05, "largest value"), ("{ relative = 0.3 }", 0.3, "value in every channel")],
 )
-def test_an_error_says_where_the_staircase_begins(project, error, least, scale):
+def test_an_error_says_where_a_staircase_from_exact_responses_on_is_read(project, error, stated, scale):
     report = project(with_error(error))
     assert [(str(field.label), field.cell) for field in report.fields] == [("FINE", ("L4",))]
-    assert report.staircase()[0]["least"] == least
-    assert report.width[0].startswith("line: this holds as long as responses are right to within ")
-    assert scale in report.width[0]
+    assert statements(report)[0] == ("EMPTY", [])
+    assert report.staircase()[0]["least"] == 0.0
+    least, most = report.fields[0].errors
+    assert 0.0 < least <= stated <= most == report.fields[0].certain_to
+    assert report.width[-1].endswith(f"; this is read at an error of {100 * stated:g} %, the stated error.")
+    assert scale in report.width[-1]
     assert f"of its {scale.replace('every', 'any')}" in report.sentence
     assert verify(report.json(), {"deployment": ROW}).is_verified
+    assert verify(report.json()).is_verified
+    other = copy.deepcopy(report.document)
+    other["staircase"]["error"] = 0.0
+    other["digests"]["document"] = document_hash(other)
+    assert not verify(other).is_verified
 
 
 @pytest.mark.parametrize(
@@ -79,11 +91,47 @@ def test_an_error_says_where_the_staircase_begins(project, error, least, scale):
         ("{ relative = 0 }", r"elements\.error\.relative must be above 0"),
         ("{ relativ = 0.1 }", r"elements\.error must have no other keys than relative"),
         ('"much"', r"elements\.error must be a number"),
+        ('"3 %"', r"elements\.error must be a number between 0 and 1, got '3 %'\. Write 0\.03\."),
     ],
 )
 def test_an_error_that_is_none_is_refused_by_its_key(project, error, message):
     with pytest.raises(MisuseError, match=message):
         project(with_error(error))
+
+
+ONE_EACH = [0.01, 0.01, 0.01, 0.01, 0.02, 0.01, 0.01, 0.01, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("errors", "text"),
+    [
+        (None, f"{ONE_EACH}"),
+        (np.full((80, 1), 0.3), '{ relative = { file = "errors.npy" } }'),
+        (np.tile(ONE_EACH, (80, 1)), '{ file = "errors.npy" }'),
+    ],
+)
+def test_errors_of_elements_and_channels_have_a_staircase_of_their_multiples(project, tmp_path, errors, text):
+    if errors is not None:
+        np.save(tmp_path / "errors.npy", errors)
+    report = project(with_error(text))
+    assert report.document["staircase"]["scale"] == "stated"
+    assert statements(report)[:2] == [("EMPTY", []), ("FINE", ["L4"])]
+    assert report.width[-1].endswith(" times the stated error; this is read at the stated error.")
+    assert "an error of its own" in report.sentence
+    assert verify(report.json(), {"deployment": ROW}).is_verified
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[0.1, 0.1]", "elements.error must be one number, or have one for each of 9 elements, got 2"),
+        ('{ file = "elements.csv" }', r"elements\.error"),
+        ("[0.1, 1.0]", r"elements\.error"),
+    ],
+)
+def test_errors_of_other_numbers_of_elements_are_refused(project, text, message):
+    with pytest.raises(MisuseError, match=message):
+        project(with_error(text))
 
 
 def test_a_relative_error_is_for_counts(tmp_path, write_lines):
@@ -113,6 +161,14 @@ def test_the_picture_has_a_lane_for_each_element_from_the_error_at_which_it_is_f
     plt.close(axes.figure)
 
 
+def test_a_measured_error_that_is_smaller_than_what_is_read_is_marked_beside_it(project):
+    picture = staircase_picture(project(with_error("0.001")).document["staircase"], WIDE)
+    marks = {mark.role: mark.xs[0] for mark in picture.panel.marks if mark.role in ("stated", "threshold")}
+    assert marks["stated"] == 0.001 < marks["threshold"]
+    assert all("stroke" in style_of("curve", role) for role in marks)
+    assert [key.text for key in picture.keys] == ["twice the smallest error that fits", "the stated error"]
+
+
 def test_a_report_without_a_staircase_has_no_picture_of_it(project):
     with pytest.raises(MisuseError, match="report must have a staircase"):
         plot_staircase(project(("level = ", "budget = 3\nlevel = ")))
@@ -125,13 +181,25 @@ def test_words_read_an_error_between_two_steps_at_the_coarser_one_and_round_to_t
     coarse["fields"][0].update(label="GROUP", cell=["L3", "L4"])
     spans = ((empty, 0.0, 0.031649), (fine, 0.031651, 0.0595), (coarse, 0.0707, 0.5))
     document["staircase"]["steps"] = [step | {"least": least, "most": most} for step, least, most in spans]
-    first, said = width_sentences(document)
-    assert first == (
-        "Every explanation is rejected if responses are right to within 0.03164 of their largest value; from an error "
-        "of 0.03166 on, some explanation is not. If they are right to within 0.0633 of their largest value (twice that "
-        "error):"
+    assert width_sentences(document) == (
+        "Nothing fits at the stated error, 0 %, nor if responses are right to within 3.16 % of their largest value. At "
+        "an error of 6.33 %, twice the smallest error that fits:",
+        "Line: L3 or L4; one of them is there.",
     )
-    assert said == "Line: L3 or L4; one of them is there."
+
+
+def test_a_certain_answer_has_the_largest_error_at_which_it_holds_and_one_that_does_not_reach_far_is_named(project):
+    document = copy.deepcopy(project().document)
+    empty, fine = document["staircase"]["steps"][:2]
+    vague = copy.deepcopy(fine)
+    vague["fields"][0].update(label="LOCAL_AMBIGUOUS", cell=["L3", "L4"], certificate="witnesses", witnesses=[3, 4])
+    for most, words in ((0.119, "as long as"), (0.0519, "but only if")):
+        spans = ((empty, 0.0, 0.03), (fine, 0.03, most), (vague, 0.12, 0.5))
+        document["staircase"]["steps"] = [step | {"least": least, "most": end} for step, least, end in spans]
+        size = f"{100 * most:.3g} %"
+        said = f"Line: L4 is there, {words} responses are right to within {size} of their largest value."
+        assert said in width_sentences(document)
+        assert Report(document).tolerances() == {"line": most}
 
 
 def forged(report, change):
@@ -173,3 +241,17 @@ def test_a_run_that_did_not_ask_about_everything_has_no_staircase(project):
     report = project(("level = ", "budget = 3\nlevel = "))
     assert report.staircase() == []
     assert report.fields[0].errors is None
+
+
+def test_a_staircase_of_the_noise_is_read_at_twice_the_least_ratio_that_fits():
+    """Though something fits at the first step, or at the stated one."""
+
+    def read(stated, *labels):
+        ends = ((0.0005, 0.004), (0.006, 0.02), (0.05, 10.0))
+        steps = [{"least": a, "most": b, "fields": [{"label": x}]} for (a, b), x in zip(ends, labels, strict=True)]
+        return read_error({"steps": steps, "error": stated, "scale": "noise"})[0]
+
+    assert read(0.0005, "FINE", "FINE", "GROUP") == 0.001
+    assert read(0.01, "EMPTY", "FINE", "GROUP") == 0.012
+    assert read(0.02, "EMPTY", "FINE", "GROUP") == 0.02
+    assert read(0.01, "EMPTY", "EMPTY", "GROUP") == 0.1

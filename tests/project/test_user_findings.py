@@ -145,7 +145,7 @@ def test_what_a_function_prints_does_not_mix_with_the_report(write):
     )
     answer = program("run", path, "--trust", "--json")
     assert answer.exit_code == 0, answer.exception
-    assert json.loads(answer.stdout)["format"] == "physupport report"
+    assert json.loads(answer.stdout)["format"] == "physupport answer"
     assert "imported" in answer.stderr
     assert "called" in answer.stderr
 

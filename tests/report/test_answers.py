@@ -1,5 +1,7 @@
 """The short answers: what is left in plain words, with units, and never more than the certificate allows."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from physupport.questions import RegionalMap, RegionRule
 from physupport.report import Report
 from physupport.report._diagnosis import misfit_doubts
 from physupport.report._fields import answers, sharper_sentences
-from physupport.report._outcome import doubt_sentence, opposed, remarks
+from physupport.report._outcome import doubt_sentence, opposed, outcome_sentence, remarks
 from physupport.report._words import in_words
 
 
@@ -162,6 +164,15 @@ def test_what_would_sharpen_it_is_said_where_witnesses_hold_it_together():
     assert text.endswith(" apart.")
 
 
+def test_a_gate_whose_level_the_error_lowered_has_no_power_and_says_so():
+    document = json.loads(line_report("mm").json())
+    assert "standard deviations of the noise could go unnoticed" in outcome_sentence(document)
+    document["gate"]["level"] = 1e-9
+    said = outcome_sentence(document)
+    assert "no power at this error of the responses" in said
+    assert "standard deviations of the noise" not in said
+
+
 def test_a_misfit_stands_before_all_answers():
     facts = {"stream": "deployment", "statistic": 30.0, "expected": 10.0, "is_misfit": True}
     (said,) = misfit_doubts({"misfit": [facts]})
@@ -277,3 +288,8 @@ def test_the_directions_of_a_free_opponent_are_counted(count, said):
     numerator = {"mixture": [{"weight": 0.5, "law": {"key": 0}}, {"weight": 0.5, "law": point}]}
     streams = [{"name": "deployment", "numerator": numerator}]
     assert said in opposed({"protocol": {"streams": streams}})
+
+
+def test_an_element_that_is_called_as_its_region_is_named_once():
+    assert answer("line", label="FINE", witnesses=0) == "Line is there."
+    assert placed({"line": [2.0]}, "line", label="FINE", witnesses=0) == "Line is there, at 2 nm."

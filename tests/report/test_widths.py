@@ -44,7 +44,6 @@ BETWEEN = "or, between values, at most 0.5 off one of them, where responses are 
         (EVIDENCE, TWO + '\nvariants = "cone"', "", f"{MIX}, without negative parts"),
         (ROTATION, TWO + '\nvariants = "span"', "", f"{MIX}, of either sign"),
         (ROTATION, ONE + '\ntangents = ["shift"]', SHIFT, f"{VALUES}; {BETWEEN}"),
-        (COUNTS, ONE + '\ntangents = ["shift"]', SHIFT, f"{VALUES}; {BETWEEN}"),
         (EVIDENCE, ONE + "\nerror = 0.2", SHIFT, f"{VALUES}; {BALL}"),
     ],
 )

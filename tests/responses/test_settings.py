@@ -105,7 +105,7 @@ def test_the_width_of_tabulated_lines_is_that_of_wider_ones_and_leaves_their_pla
         # Cubics between channels of an eighth of the width.
         np.testing.assert_allclose(found, wider / np.linalg.norm(wider, axis=0), atol=2e-3)
     for wrong in (peaks(places).sum(axis=1, keepdims=True), peaks(np.array([[102.0]]))):
-        with pytest.raises(MisuseError, match="Give the responses at other widths as variants"):
+        with pytest.raises(MisuseError, match=r"Give their lines.*or the responses at other widths as variants"):
             settings_grid(wrong, [[0.0]], [Parameter("width", [1.1])], axis)
 
 

@@ -64,9 +64,14 @@ def write_file(text):
         "python.md",
         "start.md",
         "examples.md",
+        "cells.md",
         "width.md",
+        "learnt.md",
+        "diagnosis.md",
+        "unlisted.md",
         "orbits.md",
         "correspondence.md",
+        "guides/array.md",
     ],
 )
 def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):

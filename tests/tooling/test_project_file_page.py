@@ -12,21 +12,11 @@ from physupport.analysis.diagnose import diagnose
 from physupport.banks import Library, library_bank
 from physupport.cli._app import DIFFERS, DIFFERS_AS_KNOWN, MISUSE, REFUSED, exit_code
 from physupport.project import FILES
-from physupport.project._schema import (
-    AskedResolution,
-    Background,
-    ClaimSpec,
-    CoverSpec,
-    Elements,
-    Output,
-    OutsiderSpec,
-    Parameter,
-    ProjectFile,
-    Region,
-    Supports,
-)
+from physupport.project._element_sections import Background, CoverSpec, Elements, Parameter, Unlisted
+from physupport.project._region_sections import AskedResolution, ClaimSpec, Region, Supports
+from physupport.project._schema import NextSpec, Output, OutsiderSpec, ProjectFile
 from physupport.project._sections import FunctionResponse, response_section
-from physupport.project._streams import Calibration, Deployment
+from physupport.project._streams import Calibration, Deployment, LearntCalibration
 from physupport.responses import KINDS as PARAMETERS, RESPONSES as REGISTERED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
@@ -34,6 +24,7 @@ SECTIONS = {
     "Top level": ProjectFile,
     "`[output]`": Output,
     "`[data.calibration]`": Calibration,
+    "`[data.calibration]` of a learnt dictionary": LearntCalibration,
     "`[data.deployment]`": Deployment,
     "`[elements]`": Elements,
     "`[parameters.NAME]`": Parameter,
@@ -43,6 +34,8 @@ SECTIONS = {
     "`[claims.NAME]`": ClaimSpec,
     "`[background]`": Background,
     "`[outsiders]`": OutsiderSpec,
+    "`[unlisted]`": Unlisted,
+    "`[[next]]`": NextSpec,
     "`[resolution]`": AskedResolution,
 }
 # Tables of the file, which have sections of their own.
@@ -58,8 +51,20 @@ TABLES = {
     "background",
     "outsiders",
     "cover",
+    "unlisted",
+    "next",
 }
-KINDS = ("peak", "uniform linear array", "circular array", "near field array", "spherical head", "formula")
+KINDS = (
+    "peak",
+    "lines",
+    "uniform linear array",
+    "circular array",
+    "near field array",
+    "plane waves",
+    "spherical waves",
+    "spherical head",
+    "formula",
+)
 RESPONSES = {kind: response_section(kind) for kind in KINDS} | {"a function": FunctionResponse}
 
 

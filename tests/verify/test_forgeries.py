@@ -75,7 +75,7 @@ CHANGES = {
     "numerator of text": (lambda d: stream(d).update(numerator={"key": "0"}), "key must be a whole number"),
     "half a point": (
         lambda d: stream(d).update(numerator={"point": {"p": 0.2}}),
-        "point must have no other names",
+        "point must hold 'atoms'",
     ),
     "a mean for codes": (
         lambda d: stream(d).update(

@@ -52,27 +52,19 @@ def oppositions(state: RegionState, known: Knowledge) -> Iterator[Opposition]:
     Then, last, everything opposes whose verdict can still change the label or its group.
     """
     everything = (1 << len(state.region.elements)) - 1
-    if "absence" in state.region.asks and not known.is_reached:
+    asks = state.region.asks
+    if "absence" in asks and not known.is_reached:
         yield Opposition(everything, False, is_reaching=state.region.threshold is not None)
-    main = _main(state, known, everything)
-    if main is not None:
-        yield main
+    # Presence against absence, then place against place.
+    if known.is_absent and "ambiguity" in asks:
+        yield Opposition(0, True, is_qualified=True) if known.witnessed else Opposition(everything, False)
+    elif not known.is_absent and state.possible[-1] and asks != {"absence"}:
+        yield Opposition(0, True)
+    elif not known.is_absent and not state.possible[-1] and (kept := _kept(state, known)) is not None:
+        yield Opposition(everything & ~kept, False, is_place=True)
     if known.stuck != _NOT_STUCK and state.may_change(*known.stuck):
         # One more explanation with a witnessed element changes nothing: those as strong as the threshold came first.
         yield Opposition(everything & ~known.witnessed, state.absent_witness() < 0)
-
-
-def _main(state: RegionState, known: Knowledge, everything: int) -> Opposition | None:
-    """Presence against absence, then place against place."""
-    asks = state.region.asks
-    if known.is_absent:
-        if "ambiguity" not in asks:
-            return None
-        return Opposition(0, True, is_qualified=True) if known.witnessed else Opposition(everything, False)
-    if state.possible[-1]:
-        return Opposition(0, True) if asks != {"absence"} else None
-    kept = _kept(state, known)
-    return None if kept is None else Opposition(everything & ~kept, False, is_place=True)
 
 
 def _kept(state: RegionState, known: Knowledge) -> int | None:

@@ -18,9 +18,12 @@ from ..judges import Judge, Verdict, Verdicts
 from ..questions import Answer, Question, withheld
 
 # Errors at which answers are computed.  If the answer changes between two of them, errors in between are added until
+# the two on either side of the change differ by at most the factor below.
 ERRORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-# the two on either side of the change differ by at most this factor.
 _RATIO = 1.25
+# Further ones on scales whose errors may exceed 1: noise may be stronger than what is left of the sources, and
+# responses worse than stated.
+_BEYOND = dict.fromkeys(("noise", "stated"), (1.0, 2.0, 5.0, 10.0))
 
 
 @final
@@ -39,18 +42,7 @@ class Step:
 
     def encode(self) -> dict[str, object]:
         """The range and the answers as JSON."""
-        fields = [
-            {
-                "field": answer.field,
-                "label": str(answer.label),
-                "cell": list(answer.cell),
-                "group": answer.group,
-                "numbers": dict(answer.numbers),
-                "certificate": answer.certificate.kind,
-                "witnesses": list(answer.certificate.witnesses),
-            }
-            for answer in self.answers
-        ]
+        fields = [answer.statement() for answer in self.answers]
         return {"least": self.least, "most": self.most, "fields": fields, "claims": dict(self.claims)}
 
     @property
@@ -60,17 +52,24 @@ class Step:
 
 
 def staircase(judge: Judge, question: Question, verdicts: Verdicts) -> tuple[Step, ...]:
-    """Compute the steps from the error of the judge upwards; none if the judge has no verdicts at other errors.
+    """Compute the steps from exact responses upwards; none if the judge has no verdicts at other errors.
+
+    A staircase of the noise begins at the least error that is tried, or at that of the judge if it is less.
+
+    The error of the judge is one of the errors, and its answers are those of the judge: the numerator is fixed before
+    the held-out rows are read, so it may depend on that error, and it is the same at all errors.
 
     verdicts: (M,) the verdicts of the judge at its own error.
     """
     if judge.error is None:
         return ()
-    critical = _Critical(judge, verdicts)
-    larger = [error for error in ERRORS if error > judge.error]
-    for error in _middle_first(larger):
+    critical = _Critical(judge, question, verdicts)
+    first = min(judge.error, ERRORS[0]) if judge.error_scale == "noise" else 0.0
+    tried = (*ERRORS, *_BEYOND.get(judge.error_scale, ()))
+    errors = sorted({first, judge.error, *(error for error in tried if error > first)})
+    for error in _middle_first([error for error in errors if error != judge.error]):
         critical.ask(error)
-    steps = [critical.step(question, error) for error in (judge.error, *larger)]
+    steps = [critical.step(question, error) for error in errors]
     number = 0
     while number + 1 < len(steps):
         before = steps[number]
@@ -99,9 +98,10 @@ def _middle_first(errors: Sequence[float]) -> Iterator[float]:
 class _Critical:
     """Brackets of the critical errors of all explanations, narrowed by verdicts at one error after another."""
 
-    def __init__(self, judge: Judge, verdicts: Verdicts) -> None:
+    def __init__(self, judge: Judge, question: Question, verdicts: Verdicts) -> None:
         assert judge.error is not None
         self.judge = judge
+        self.claims = question.claims(np.arange(len(verdicts.codes)))
         self.rejected_to: Array = np.where(verdicts.codes == Verdict.REJECTED, judge.error, -1.0)
         self.kept_from: Array = np.where(verdicts.codes == Verdict.REJECTED, np.inf, judge.error)
         self.witnessed_from: Array = np.where(verdicts.codes == Verdict.ADMISSIBLE, judge.error, np.inf)
@@ -123,7 +123,7 @@ class _Critical:
         possible = self.kept_from <= error
         witnessed = self.witnessed_from <= error
         claims = []
-        for name, holds in question.claims(np.arange(len(possible))).items():
+        for name, holds in self.claims.items():
             may_hold = bool((possible & holds).any())
             may_fail = bool((possible & ~holds).any())
             value = "true" if may_hold else "false" if may_fail else "empty"
@@ -132,7 +132,7 @@ class _Critical:
                 value = "open" if is_shown else "unknown"
             claims.append((name, value))
         answers = question.answers(possible, witnessed)
-        if possible.any() and self.judge.refutes(np.flatnonzero(possible)):
+        if possible.any() and self.judge.refutes(np.flatnonzero(possible), error):
             answers = tuple(map(withheld, answers))
             claims = [(name, "withheld") for name, _ in claims]
         return Step(error, error, answers, tuple(claims))

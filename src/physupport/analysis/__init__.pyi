@@ -8,6 +8,15 @@ from ._analyse import (
     stored_trace as stored_trace,
 )
 from ._estimator import PhysicalSupport as PhysicalSupport
+from ._learnt import learnt_parts as learnt_parts
+from ._next import (
+    Acquisition as Acquisition,
+    Candidate as Candidate,
+    Seen as Seen,
+    divergences as divergences,
+    next_measurement as next_measurement,
+    next_to_part as next_to_part,
+)
 from ._plans import ProposedStream as ProposedStream, StreamPlan as StreamPlan
 from ._protocol import (
     AnalysisProtocol as AnalysisProtocol,

@@ -1,12 +1,12 @@
 """Read, propose, freeze, ask, report: the result of an analysis, also of rows that keep arriving."""
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,22 +16,27 @@ from .._codec import chain_hash, content_hash, described
 from .._errors import MisuseError, NotFiniteError
 from .._typing import IntArray
 from .._version import __version__
-from ..aeb import Ending, Tick, Trace, replayed
+from ..aeb import REJECTED, Ending, Tick, Trace, replayed
 from ..banks import Bank
 from ..io import Table
-from ..judges import Bounds, ByEvidence, Evidence, RunningEvidence, Verdict
+from ..judges import ByEvidence, RunningEvidence, Verdict
+from ..laws import Law
 from ..questions import Answer, Question, plugin_answers
 from ..report import (
     FORMAT,
     VERSION,
     Details,
     Report,
+    amounts_json,
     contents,
+    diagnosis_json,
     document_hash,
+    is_withheld,
     said_answers,
     staircase_json,
     trace_columns,
     trace_json,
+    unlisted_json,
 )
 from ._plans import (
     ProposedStream,
@@ -44,6 +49,9 @@ from ._plans import (
     table_of,
 )
 from ._protocol import AnalysisProtocol, Seal
+
+if TYPE_CHECKING:
+    from ._next import Acquisition, Candidate
 
 NOT_ASKED = "not asked"
 _MOST_UNASKED = 50_000
@@ -73,6 +81,12 @@ class Result:
         from .diagnose import diagnose  # it is about results, and so stands above this module
 
         return diagnose(self)
+
+    def next(self, candidates: "Sequence[Candidate]") -> "Acquisition":
+        """Return which of these measurements to make next: see `next_measurement`."""
+        from ._next import next_measurement  # it is about results, and so stands above this module
+
+        return next_measurement(self, candidates)
 
     @property
     def bank(self) -> Bank:
@@ -251,6 +265,7 @@ def report(seal: Seal, trace: Trace) -> Report:
     bank = seal.protocol.bank
     verdicts = trace.verdicts
     data_digest = content_hash(seal.data)
+    laws = [part.law for part in seal.parts]
     facts = seal.judge.facts(trace.possible())
     gate = None if facts is None else described("facts", facts)
     contradiction = None if trace.n_possible else seal.contradiction()
@@ -265,7 +280,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "format": FORMAT,
         "version": VERSION,
         "program": {"physupport": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        **contents(trace, gate, bank, [part.law for part in seal.parts], contradiction),
+        **contents(trace, gate, bank, laws, contradiction),
         "gate": gate,
         "protocol": protocol,
         "data": seal.data,
@@ -274,12 +289,25 @@ def report(seal: Seal, trace: Trace) -> Report:
         "bank": None if bank is None else bank.encode(),
         "digests": digests,
     }
+    possible = trace.brackets().column() != REJECTED
+    is_cover = seal.protocol.cover is not None
+    held = amounts_json(seal.judge, bank, laws, possible, is_withheld=is_withheld(gate), is_cover=is_cover)
+    if held is not None:
+        document["amounts"] = held
+    if (where := unlisted_json(document["fields"], laws, seal.judge, bank)) is not None:
+        document["unlisted"] = where
     if (
-        stairs := staircase_json(
-            seal.question, trace.queries, verdicts, seal.judge, gate, is_cover=seal.protocol.cover is not None
+        seal.protocol.at_errors
+        and (
+            stairs := staircase_json(
+                seal.question, trace.queries, verdicts, seal.judge, gate, is_cover=seal.protocol.cover is not None
+            )
         )
-    ) is not None:
+        is not None
+    ):
         document["staircase"] = stairs
+    if (found := diagnosis_json(document, bank, (part.diagnosed for part in seal.parts))) is not None:
+        document["diagnosis"] = found
     document["digests"] = digests | {"document": document_hash(document)}
     return Report(described("document", document))
 
@@ -326,26 +354,35 @@ def _differences(own: dict[str, Any], other: dict[str, Any]) -> list[str]:
     return [*parts, *(f"{name}.{part}" for name in ours for part in _differences(ours[name], theirs[name]))]
 
 
-def begin_running(protocol: AnalysisProtocol, calibration: ProposedStream | None) -> RunningEvidence:
-    """Before the first deployment row; held-out calibration rows, if there are any, are read here."""
+def begin_running(
+    protocol: AnalysisProtocol,
+    *,
+    forms: Mapping[str, str] | None = None,
+    others: Mapping[str, tuple[Bank, Law]] | None = None,
+) -> RunningEvidence:
+    """Before the first row of any stream, all rows of which will judge.
+
+    forms: of streams of counts, what their rows are: increments, snapshots or events.  others: bank and law of further
+    streams, such as those of another detector, whose explanations are those of the protocol's bank in their order.
+    """
     bank = protocol.bank
-    if bank is None or "deployment" not in protocol.streams or callable(protocol.question):
-        rule = "have a bank, deployment rows, and a question that is fixed before rows arrive"
+    if bank is None or callable(protocol.question):
+        rule = "have a bank, and a question that is fixed before rows arrive"
         raise MisuseError("protocol", rule, f"the streams {tuple(protocol.streams)}")
     _check_running(protocol)
-    start = None
-    if calibration is not None:
-        factor = calibration.factor
-        along = Evidence(bank.size, [factor]).along_path(np.arange(bank.size))
-        start = Bounds(along.lower[:, -1], along.upper[:, -1])
-    return RunningEvidence.begin(bank, protocol.streams["deployment"].law, start)
+    streams = {name: (bank, plan.law) for name, plan in protocol.streams.items()} | dict(others or {})
+    widths = protocol.judge.encode().get("widths")
+    options = {} if widths is None else {"widths": cast("list[float]", widths)}
+    return RunningEvidence.begin(streams, protocol.run_level, forms, **options)
 
 
 def _check_running(protocol: AnalysisProtocol) -> None:
-    """Rows that arrive are judged by evidence against the bank's own laws; who asks for more is told."""
-    if protocol.judge.encode()["judge"] != ByEvidence.kind or protocol.judge.are_e_values:
-        raise MisuseError("judge", "be 'evidence' for rows that keep arriving", repr(protocol.judge.encode()["judge"]))
-    if protocol.streams["deployment"].opponent != "bank":
+    """Rows that arrive are judged by evidence of their own; who asks for more is told."""
+    is_counted = any(plan.law.is_counted for plan in protocol.streams.values())
+    kind = "counts" if is_counted else ByEvidence.kind
+    if protocol.judge.encode()["judge"] != kind or (protocol.judge.are_e_values and not is_counted):
+        raise MisuseError("judge", f"be {kind!r} for rows that keep arriving", repr(protocol.judge.encode()["judge"]))
+    if any(plan.opponent != "bank" for plan in protocol.streams.values()):
         remedy = "Rows that arrive one by one have no proposal rows that could fix another."
         raise MisuseError("opponent", "be left out for rows that keep arriving", "'free'", remedy)
     if protocol.cover is not None:

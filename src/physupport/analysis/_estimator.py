@@ -1,5 +1,6 @@
 """The manner of scikit-learn, without importing it: fit to calibration rows, report on deployment rows."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -15,10 +16,12 @@ from ..aeb import Policy, Stop, budget_queries
 from ..banks import Bank, Library, bank_regions, library_bank
 from ..io import Table
 from ..judges import JudgeSpec, RunningEvidence, make_judge
-from ..laws import law_named
+from ..laws import law_named, laws_of_files
 from ..questions import Question, RegionalMap, RegionRule
 from ..report import Report
+from ..responses import Response
 from ._analyse import Result, analyse, begin_running, located, running_result
+from ._learnt import Box, LearnerLike, learnt_parts
 from ._plans import ProposedStream, StreamPlan, stream_rows, table_of
 from ._protocol import AnalysisProtocol, PolicyName, Proposed, named_policy
 
@@ -46,7 +49,7 @@ class PhysicalSupport:
     constants from elsewhere.
 
     bank: a `Bank`, or a `Library` with `supports` (lists of regions; all regions together unless given) and `strengths`
-        (by region; 1 unless given).
+        (by region; 1 unless given); or a function that makes one for the number of channels of the calibration rows.
     question: a `Question`; {region: `RegionRule` or tolerance}; a function of what the proposal rows said, which
         returns one of these; None asks for the finest of every region.
     alpha: the probability with which the truth may be rejected.  budget: queries, or a share of the bank as a float.
@@ -71,7 +74,7 @@ class PhysicalSupport:
 
     def __init__(
         self,
-        bank: Bank | Library,
+        bank: Bank | Library | Callable[[int], Bank | Library],
         question: "Rules | Callable[[Proposed], Rules]" = None,
         *,
         alpha: float = 0.05,
@@ -100,6 +103,53 @@ class PhysicalSupport:
         self.stop = stop
         self.judge = judge
 
+    @classmethod
+    def from_learner(
+        cls,
+        learner: LearnerLike,
+        *,
+        library: Response | Library,
+        calibration: ArrayLike,
+        places: Box | None = None,
+        tolerance: float = 0.0,
+        alpha: float = 0.05,
+        n_atoms: int | None = None,
+        deployment: StreamPlan | None = None,
+        unit: str = "",
+        learnt_on: str = "",
+        random_state: int = 0,
+    ) -> Self:
+        """A fitted estimator for signals of a dictionary that was learnt from calibration rows.
+
+        Rows are sparse or dense mixtures of n atoms in white noise, with any codes, and every atom is a response of the
+        library, anywhere in a box.  All calibration rows judge which places atoms may have (`judges.learnt`).  The
+        learner says how many atoms there are and what each would be taken for; no answer depends on its atoms, so that
+        it may have been trained on the same rows.  A report holds at alpha for calibration and signal together.
+
+        learner: an estimator with `components_`, or one that is not fitted yet; a function (rows, n_atoms, seed) ->
+            (q, n); or an array of atoms from elsewhere.
+        library: a response, such as `responses.Formula`, with places: its box, {"x": (0.0, 1.0)}; or a `Library`, of
+            which only the places listed are meant.
+        tolerance: distance below which two places count as one.  unit: of the coordinates.
+        learnt_on: the rows that the dictionary was learnt on, in words for the report.
+        deployment: the plan of the signal; unless given, rows are linear in coefficients of their own.
+        """
+        parts = learnt_parts(
+            learner, library, calibration,
+            places=places, tolerance=tolerance, level=alpha, n_atoms=n_atoms, unit=unit, learnt_on=learnt_on,
+            seed=random_state,
+        )  # fmt: skip
+        plan = StreamPlan("gaussian", rows="free") if deployment is None else deployment
+        return cls(
+            parts.bank,
+            parts.tolerances,
+            alpha=alpha,
+            random_state=random_state,
+            calibration=None,
+            deployment=plan,
+            judge=parts.judge,
+        ).fit()
+
     def fit(self, calibration: Rows | None = None, y: object = None) -> Self:  # noqa: ARG002
         """Check the parameters, split the calibration rows and read those that propose; y is not used.
 
@@ -111,10 +161,14 @@ class PhysicalSupport:
             calibration = None
         if (calibration is None) != (self.calibration is None):
             rule = "be None" if self.calibration is None else "be rows"
-            remedy = "The parameter of this name says whether there are calibration rows."
+            remedy = "Give fit the calibration rows, or set calibration=None."
+            if self.calibration is None:
+                remedy = "Call fit() without rows, or set calibration='latent'."
             raise MisuseError("calibration", f"{rule} in fit", type(calibration).__name__, remedy)
+        if calibration is not None:
+            _check_rows_of_fit(calibration)
         params = self.get_params()
-        bank = chosen_bank(self.bank, self.supports, self.strengths)
+        bank = chosen_bank(self.bank, self.supports, self.strengths, calibration)
         question = chosen_question(self.question, bank)
         table = None if calibration is None else table_of("calibration", calibration, bank, self.channels)
         is_complex = table is not None and table.values.dtype.kind == "c"
@@ -141,8 +195,7 @@ class PhysicalSupport:
 
     def report(self, deployment: Rows | None) -> Report:
         """Freeze, ask, and report on these deployment rows; the whole result stays in `result_`."""
-        if not self.__sklearn_is_fitted__():
-            raise MisuseError("PhysicalSupport", "be fitted before it reports", "no fit", "Call fit first.")
+        self._check_fitted("be fitted before it reports")
         params, protocol, fitted_tables, proposed = self._fitted
         tables = dict(fitted_tables)
         if (deployment is None) == ("deployment" in protocol.streams):
@@ -158,27 +211,63 @@ class PhysicalSupport:
         self.report_: Report = self.result_.report
         return self.report_
 
-    def update(self, rows: Rows) -> Report:
-        """Report on all deployment rows so far, of which these have just arrived; `fit` begins anew.
+    def update(self, deployment: Rows | None = None, *, calibration: Rows | None = None) -> Report:
+        """Report on all rows so far, of which these have just arrived in either stream or in both; `fit` begins anew.
 
         Every look is valid: what any of these reports, taken together, ever says of the truth is false with probability
-        at most alpha, whatever decides when to look and when to stop.  No row proposes, so that all of them judge, and
-        what was rejected once stays rejected.  Calibration rows, if there are any, are read once, at the first look.
+        at most alpha, whatever decides when to look, which stream grows next and when to stop.  No row proposes, so
+        that all of them judge, those of `fit` first; what was rejected once stays rejected.
         """
-        if not self.__sklearn_is_fitted__():
-            raise MisuseError("PhysicalSupport", "be fitted before rows arrive", "no fit", "Call fit first.")
-        params, protocol, _, proposed = self._fitted
-        self._running = self._running or begin_running(protocol, proposed.get("calibration"))
-        table = table_of("deployment", rows, self.bank_, params["channels"])
-        read = stream_rows("deployment", table, protocol.streams["deployment"], self.bank_)
-        with located({"deployment": table}):
-            self._running = self._running.after(read)
+        self._check_fitted("be fitted before rows arrive")
+        _, protocol, tables, _ = self._fitted
+        if self._running is None:
+            self._running = begin_running(protocol)
+            for name, table in tables.items():
+                self._running = self._read(self._running, name, table)
+        given = {"calibration": calibration, "deployment": deployment}
+        arrived = {name: rows for name, rows in given.items() if rows is not None}
+        if not arrived:
+            raise MisuseError("update", "come with rows of a stream", "none")
+        for name, rows in arrived.items():
+            if name not in protocol.streams:
+                raise MisuseError(name, f"be left out: the streams are {', '.join(protocol.streams)}", "rows")
+            self._running = self._read(self._running, name, rows)
         self.report_ = running_result(protocol, self._running).report
         return self.report_
+
+    def _read(self, running: RunningEvidence, name: str, rows: Rows) -> RunningEvidence:
+        """The evidence with these rows of a stream."""
+        params, protocol, _, _ = self._fitted
+        table = table_of(name, rows, self.bank_, params["channels"])
+        read = stream_rows(name, table, protocol.streams[name], self.bank_)
+        with located({name: table}):
+            return running.after(read, name)
 
     def predict(self, deployment: Rows | None) -> NDArray[np.str_]:
         """The label of every field of a report on these rows, (fields,) texts, in the order of the question."""
         return np.array([str(field.label) for field in self.report(deployment).fields])
+
+    def predict_set(self, deployment: Rows | None) -> dict[str, frozenset[str | None]]:
+        """By field, all elements that these rows leave possible; None stands for nothing there.
+
+        With probability at least 1 - alpha every one of these sets holds what is true of its field, if the truth is in
+        the bank.  An empty set means that nothing fits.
+        """
+        return {field.field: frozenset((*field.kept, *field.not_asked)) for field in self.report(deployment).fields}
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """(fields,) the names of the fields, in the order of `predict`."""
+        self._check_fitted("be fitted before it names its fields")
+        known = getattr(self, "report_", None)
+        if known is not None:
+            return np.array([field.field for field in known.fields], dtype=object)
+        if not isinstance(self.question_, RegionalMap):
+            raise MisuseError("PhysicalSupport", "have a report before its fields have names", "no report")
+        return np.array([region.name for region in self.question_.asked_regions], dtype=object)
+
+    def _check_fitted(self, rule: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise _not_fitted()("PhysicalSupport", rule, "no fit", "Call fit first.")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The parameters as they were given; none of them has parameters of its own."""
@@ -218,17 +307,44 @@ class PhysicalSupport:
         return f"{type(self).__name__}({', '.join([f'<{type(self.bank).__name__}>', *changed])})"
 
 
+def _not_fitted() -> type[MisuseError]:
+    """The error of what is not fitted; if scikit-learn was imported, its own `NotFittedError` as well."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    if exceptions is None:
+        return MisuseError
+    return type("NotFittedError", (MisuseError, exceptions.NotFittedError), {})
+
+
+def _check_rows_of_fit(rows: Any) -> None:  # noqa: ANN401
+    """Refuse a sparse array, and one without entries, before a bank is made for its channels."""
+    if hasattr(rows, "tocsr"):
+        remedy = "Give rows.toarray()."
+        raise MisuseError("calibration", "be a dense array: sparse input is not supported", type(rows).__name__, remedy)
+    shape: tuple[int, ...] = np.shape(rows)
+    if len(shape) == 2 and 0 in shape:
+        what = "feature(s)" if shape[0] else "sample(s)"
+        value = f"0 {what} (shape={shape}) while a minimum of 1 is required"
+        raise MisuseError("calibration", "have rows and channels", value)
+
+
 def _n_channels(protocol: AnalysisProtocol, bank: Bank) -> int:
     """Channels of the instrument; the elements of a complex one have two entries for each."""
     return len(bank.states.elements) // (2 if protocol.is_complex else 1)
 
 
 def chosen_bank(
-    bank: Bank | Library,
+    bank: Bank | Library | Callable[[int], Bank | Library],
     supports: Sequence[Sequence[str]] | None,
     strengths: Mapping[str, float | Sequence[float]] | None,
+    calibration: Rows | None = None,
 ) -> Bank:
-    """The bank given, or the one that a library makes."""
+    """The bank given, or the one that a library makes, or a function from the number of channels of these rows."""
+    if callable(bank):
+        shape: tuple[int, ...] = np.shape(calibration)  # type: ignore[arg-type]  # any rows
+        if len(shape) != 2:
+            remedy = "Give the bank itself."
+            raise MisuseError("bank", "be no function without calibration rows in a table", f"shape {shape}", remedy)
+        bank = bank(shape[1])
     check_instance("bank", bank, Bank, Library)
     if isinstance(bank, Bank):
         for name, value in {"supports": supports, "strengths": strengths}.items():
@@ -287,7 +403,9 @@ def chosen_plan(name: str, chosen: str | StreamPlan | None, is_complex: bool) ->
         else chosen
     )
     if plan.law.part != name:
-        raise MisuseError(name, f"be the plan of a {name} stream", repr(plan.law.name))
+        laws = laws_of_files("calibration" if name == "calibration" else "deployment")
+        remedy = f"Take one of such rows: {', '.join(laws)}."
+        raise MisuseError(name, f"be the plan of a {name} stream", repr(plan.law.name), remedy)
     return plan
 
 

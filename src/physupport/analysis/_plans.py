@@ -13,9 +13,21 @@ from .._codec import canonical, rows_hash
 from .._errors import MisuseError, NotFiniteError
 from .._typing import Array, IntArray
 from ..banks import Bank, Cover
-from ..io import ArrayRows, Axis, HashedRows, SplitRows, Table, as_pairs, as_table, order_of, part_of, same_unit
-from ..judges import Factor, best_explanation, doubling_checkpoints
-from ..laws import Law, Opponent, check_checkpoints, make_law, opponents_of, option_channels
+from ..io import (
+    ArrayRows,
+    Axis,
+    HashedRows,
+    SplitRows,
+    Table,
+    as_pairs,
+    as_table,
+    kind_of,
+    order_of,
+    part_of,
+    same_unit,
+)
+from ..judges import Factor, doubling_checkpoints
+from ..laws import Law, Opponent, check_checkpoints, make_law, option_channels
 from ..questions import Question
 
 if TYPE_CHECKING:
@@ -89,35 +101,6 @@ class ProposedStream:
     opponent: Opponent | None  # None if nothing proposes
     plausibility: Array | None = field(repr=False)  # (M,) log likelihood of the proposal rows, unless spared
 
-    @classmethod
-    def proposed(
-        cls,
-        protocol: "AnalysisProtocol",
-        name: str,
-        plan: StreamPlan,
-        bank: Bank,
-        table: NDArray[np.generic],
-        split: SplitRows,
-    ) -> "ProposedStream":
-        """Score the proposal rows under every law of the bank if need be, and choose the opponent."""
-        law = plan.law.completed(bank)
-        stops = plan.stops(len(split.held_out))
-        if not len(split.proposal):
-            return cls(protocol, name, plan, bank, law, table, split, None, stops, None, None, None)
-        rows = HashedRows(name, ArrayRows(table, split.proposal))
-        best = None
-        opponent = law.own_opponent(rows)
-        plausibility = None
-        if opponent is not None and plan.opponent == "free":
-            raise MisuseError("opponent", "be left out where a law off the bank is proposed already", "'free'")
-        if opponent is None or protocol.ranks:
-            proposal = law.proposed(bank, rows)
-            plausibility = proposal.plausibility
-            if opponent is None:
-                best, key = best_explanation(proposal.stream, bank.size, law.keys(bank), scores=proposal.scores)
-                (opponent,) = opponents_of(law, bank, proposal, key, plan.opponent)
-        return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
-
     @cached_property
     def held_out(self) -> HashedRows:
         """The held-out rows in their order."""
@@ -136,6 +119,12 @@ class ProposedStream:
     def judged(self) -> ArrayRows:
         """The held-out rows up to the last checkpoint."""
         return ArrayRows(self.table, self.split.held_out[: int(self.checkpoints[-1])])
+
+    @property
+    def diagnosed(self) -> tuple[Law, ArrayRows, bool]:
+        """The law, the rows that a diagnosis may use, and whether these are all: of a split those that propose."""
+        is_all = self.proposal is None
+        return self.law, ArrayRows(self.table, self.split.held_out if is_all else self.split.proposal), is_all
 
     def describe(self) -> dict[str, object]:
         """The description of a stream in a protocol; nothing here looks at held-out rows."""
@@ -187,7 +176,7 @@ def table_of(name: str, value: "ArrayLike | Table", bank: Bank, channels: int | 
     """
     if isinstance(value, Table):
         return in_bank_order(name, value, bank)
-    if any(hasattr(value, name) for name in ("columns", "dims", "ch_names")):  # labelled: its reader knows what to ask
+    if kind_of(value):  # labelled: its reader knows what to ask
         return in_bank_order(name, as_table(value, channels=channels, label=name), bank)
     return as_table(np.asanyarray(value), channels=1 if channels is None else channels, label=name)
 
@@ -295,4 +284,6 @@ def check_finite(tables: Mapping[str, Table]) -> None:
             if not finite.all():
                 row, column = (int(i) for i in np.argwhere(~finite)[0])
                 where = f"row {start + row}, column {table.channels[column]} (rows counted from 0)"
+                if table.source.shape[:2] not in (table.values.shape, table.values.shape[:1]):  # the file is transposed
+                    where = f"row {column}, column {start + row} of the file (both counted from 0)"
                 raise MisuseError(labelled(name, table), "be finite", f"{rows[row, column]} in {where}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Literal, TypeAlias, final, get_args
+from typing import Literal, TypeAlias, cast, final, get_args
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -31,7 +31,7 @@ from ..aeb import (
     run,
 )
 from ..banks import Bank, Cover
-from ..io import SplitRows, split_rows, undivided_rows
+from ..io import ArrayRows, HashedRows, SplitRows, split_rows, undivided_rows
 from ..judges import (
     ByEvidence,
     Evidence,
@@ -41,9 +41,10 @@ from ..judges import (
     SealedStream,
     VerdictCache,
     Verdicts,
+    best_explanation,
     contradiction,
 )
-from ..laws import Opponent, check_cover, check_mixes, check_sets
+from ..laws import Opponent, check_cover, check_mixes, check_sets, opponents_of
 from ..questions import Question
 from ._plans import ProposedStream, StreamPlan, check_thresholds
 
@@ -76,7 +77,10 @@ class AnalysisProtocol:
     whether the proposal rows also of a stream with a proposal off the bank say how plausible each explanation is; not
     every policy reads it.  stop: `label` ends with the certificates, `set` also asks about all that they leave
     possible, within the budget.  cover: what the bank was made of, if its elements are cells: the level then holds
-    anywhere in these, and the judge runs at a smaller one, `run_level`.
+    anywhere in these, and the judge runs at a smaller one, `run_level`.  window: for the report, if rows are parts of
+    longer ones: {"ends": [[low, high], ...], "unit": "keV", "without_lines": names of elements that were left out}.
+    at_errors: whether the report also has the answers at other errors of the responses, which take more time than all
+    else.
 
     Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
     a table must not change as long as a seal that was read from it is in use.
@@ -94,6 +98,8 @@ class AnalysisProtocol:
     ranks: bool = True
     stop: Stop = "label"
     cover: Cover | None = None
+    window: Mapping[str, object] | None = None
+    at_errors: bool = True
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -138,13 +144,34 @@ class AnalysisProtocol:
     def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
         """Split the rows of one stream and read those that propose; `read` takes the result in place of the table.
 
+        They are scored under every law of the bank if need be, and choose the opponent.
         Nothing here depends on the rows of the other streams, or on question, policy, level, budget and judge, so it
         serves any number of readings, also of protocols that differ in these; its rows are scored once for all.
         """
         if self.bank is None or name not in self.streams:
             raise MisuseError("name", f"be one of the streams {tuple(self.streams)}", repr(name))
+        bank = self.bank
+        plan = self.streams[name]
         split = self.split(name, len(table))
-        return ProposedStream.proposed(self, name, self.streams[name], self.bank, table, split)
+        law = plan.law.completed(bank)
+        stops = plan.stops(len(split.held_out))
+        rows = None
+        best = None
+        opponent = None
+        plausibility = None
+        if len(split.proposal):
+            rows = HashedRows(name, ArrayRows(table, split.proposal))
+            opponent = law.own_opponent(rows)
+            is_own = opponent is not None
+            if is_own and plan.opponent == "free":
+                raise MisuseError("opponent", "be left out where a law off the bank is proposed already", "'free'")
+            if not is_own or self.ranks:
+                proposal = law.proposed(bank, rows)
+                plausibility = proposal.plausibility
+            if not is_own:
+                best, key = best_explanation(proposal.stream, bank.size, law.keys(bank), scores=proposal.scores)
+                (opponent,) = opponents_of(law, bank, proposal, key, plan.opponent)
+        return ProposedStream(self, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
 
     def split(self, name: str, n_rows: int) -> SplitRows:
         """Which of so many rows of a stream propose; none where its judge needs none."""
@@ -233,6 +260,10 @@ class AnalysisProtocol:
         if self.cover is not None:
             check_cover(self.cover, self.bank, [(part.law, len(part.table)) for part in parts])
             content["cover"] = described("cover", {"asked": float(self.level)} | self.cover.encode())
+        if self.window is not None:
+            content["window"] = described("window", self.window)
+        if not self.at_errors:
+            content["at_errors"] = False
         return Seal(self, content, content_hash(content), question, policy, proposed, parts, opened)
 
 
@@ -365,11 +396,7 @@ def named_policy(
     if name is not None and name not in POLICIES:
         raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
     if callable(question):
-        return lambda proposed: _named_policy(name, question(proposed), seed)
-    return _named_policy(name, question, seed)
-
-
-def _named_policy(name: PolicyName | None, question: Question, seed: int) -> Policy:
+        return lambda proposed: cast(Policy, named_policy(name, question(proposed), seed))
     chosen = name or question.policies[0]
     if chosen not in question.policies:
         *others, last = question.policies

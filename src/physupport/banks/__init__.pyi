@@ -11,8 +11,21 @@ from ._builders import (
     forward_library as forward_library,
     library_bank as library_bank,
     region_supports as region_supports,
+    with_unlisted as with_unlisted,
 )
-from ._covers import Cells as Cells, Cover as Cover, CoverForm as CoverForm, cover_boxes as cover_boxes
+from ._circle import (
+    TURN as TURN,
+    along_arc as along_arc,
+    closes_circle as closes_circle,
+    wrapped as wrapped,
+)
+from ._covers import (
+    Cells as Cells,
+    Cover as Cover,
+    CoverForm as CoverForm,
+    cell_names as cell_names,
+    cover_boxes as cover_boxes,
+)
 from ._learnt import (
     LearnedStates as LearnedStates,
     Learner as Learner,
@@ -50,6 +63,7 @@ from ._regions import (
     table_regions as table_regions,
 )
 from ._states import (
+    UNLISTED as UNLISTED,
     Nuisances as Nuisances,
     States as States,
     Subsets as Subsets,

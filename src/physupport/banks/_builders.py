@@ -1,6 +1,7 @@
 """Banks and libraries from what a user has: a library, arrays of dictionaries, a forward solution."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, combinations, product
 from math import comb, prod
 from typing import Any
@@ -8,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_count, check_distinct
+from .._checks import check_array, check_count, check_distinct
 from .._errors import MisuseError
-from .._typing import Array
+from .._typing import Array, IntArray
 from ..io import Axis, as_reader_output, in_order
-from ..responses import Settings
+from ..responses import GenericFamily, Settings
 from ._bank import Bank
 from ._library import Counts, Library, library_states
-from ._states import Nuisances, States, array_states
+from ._states import UNLISTED, Nuisances, States, array_states
 
 # Rows of strengths, one for each support and each combination of its strengths: more are refused before one is made.
 MOST_SUPPORTS = 2**20
@@ -76,41 +77,31 @@ def strength_rows(
     text is a list of regions with names of one letter.
     """
     place = {name: number for number, name in enumerate(states.regions)}
-    values = {name: _check_levels(name, strengths[name], place) for name in strengths}
+    rule = f"name regions of the bank ({', '.join(map(repr, place))})"
+    values: dict[str, list[float]] = {}
+    for name, levels in strengths.items():
+        if name not in place:
+            raise MisuseError("strengths", rule, repr(name))
+        values[name] = np.atleast_1d(np.asarray(levels, dtype=np.float64)).tolist()
+        for level in values[name] or (np.nan,):
+            if not 0.0 < level < np.inf:
+                raise MisuseError(f"the strength of region {name!r}", "be finite and above 0", level)
     rows: list[Array] = []
-    for support in supports:
-        names = _check_support(tuple(support), place, values)
+    for support in map(tuple, supports):
+        check_distinct("a support", support)
+        for name in support:
+            if name not in place:
+                raise MisuseError("supports", rule, repr(name), "Write longer names in a tuple, not in one text.")
+            if name not in values:
+                raise MisuseError("strengths", "give the strength of every active region", f"none for {name!r}")
+        names = sorted(support, key=place.__getitem__)  # in the order of the atoms
         check_supports(len(rows) + prod([len(values[name]) for name in names]))
-        for levels in product(*[values[name] for name in names]):
+        for combination in product(*[values[name] for name in names]):
             row = np.zeros(states.n_atoms)
-            for name, strength in zip(names, levels, strict=True):
+            for name, strength in zip(names, combination, strict=True):
                 row[[*states.blocks[place[name]]]] = strength
             rows.append(row)
     return np.array(rows).reshape(len(rows), states.n_atoms)
-
-
-def _check_levels(name: str, levels: float | Sequence[float], regions: Mapping[str, int]) -> tuple[float, ...]:
-    if name not in regions:
-        raise MisuseError("strengths", f"name regions of the bank ({', '.join(map(repr, regions))})", repr(name))
-    values = tuple(np.atleast_1d(np.asarray(levels, dtype=np.float64)).tolist())
-    for level in values or (np.nan,):
-        if not 0.0 < level < np.inf:
-            raise MisuseError(f"the strength of region {name!r}", "be finite and above 0", level)
-    return values
-
-
-def _check_support(
-    support: tuple[str, ...], regions: Mapping[str, int], strengths: Mapping[str, tuple[float, ...]]
-) -> list[str]:
-    """The regions of a support in the order of the atoms; regions: their places in it."""
-    check_distinct("a support", support)
-    for name in support:
-        if name not in regions:
-            rule = f"name regions of the bank ({', '.join(map(repr, regions))})"
-            raise MisuseError("supports", rule, repr(name), "Write longer names in a tuple, not in one text.")
-        if name not in strengths:
-            raise MisuseError("strengths", "give the strength of every active region", f"none for {name!r}")
-    return sorted(support, key=regions.__getitem__)
 
 
 def atom_rows(supports: Iterable[Iterable[int]], strengths: ArrayLike, n_atoms: int) -> Array:
@@ -165,6 +156,51 @@ def library_bank(
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
 
 
+def with_unlisted(
+    library: Library, supports: Iterable[Sequence[str]], generic: ArrayLike | GenericFamily
+) -> tuple[Library, list[tuple[str, ...]]]:
+    """The library with a region for one source that it lacks, and the supports without and with that.
+
+    generic: of counts (q, G) responses that are nowhere negative, such as `responses.generic_peaks`.  The law has to
+    get them, too: the one new element then is any nonnegative mix of them; its own response, their mean, is one of
+    these mixes.  Of other rows a `GenericFamily`, of which each cell is an element; the law has to get what is further
+    in the cells.
+    """
+    if UNLISTED in library.region_names or UNLISTED in library.ids:
+        raise MisuseError("library", f"have no element or region {UNLISTED!r} of its own", "one")
+    width = len(library.responses)
+    if isinstance(generic, GenericFamily):
+        added = check_array("generic", generic.columns, (width, None))
+        ids = _cell_names(generic.places)
+    else:
+        columns = np.asarray(generic, dtype=np.float64)
+        if columns.ndim != 2 or len(columns) != width or not columns.size:
+            raise MisuseError("generic", f"have {width} rows and a column", f"shape {columns.shape}")
+        mean = (columns / columns.sum(axis=0)).sum(axis=1, keepdims=True)
+        added = mean / np.linalg.norm(mean)
+        ids = (UNLISTED,)
+    place = np.tile(library.coordinates.mean(axis=0), (len(ids), 1))
+    variants = library.variants
+    wider = replace(
+        library,
+        ids=(*library.ids, *ids),
+        regions=(*library.regions, *[UNLISTED] * len(ids)),
+        coordinates=np.vstack([library.coordinates, place]),
+        responses=np.hstack([library.responses, added]),
+        extents=None if library.extents is None else np.vstack([library.extents, 0.0 * place]),
+        variants=None if variants is None else np.concatenate([variants, np.tile(added, (len(variants), 1, 1))], 2),
+    )
+    listed = [tuple(support) for support in supports]
+    return wider, [*listed, *((*support, UNLISTED) for support in listed)]
+
+
+def _cell_names(places: Array) -> tuple[str, ...]:
+    """Names of cells (2, G) by their ends, or by their numbers where they are points or ends look alike."""
+    names = tuple(f"{UNLISTED} {low:.5g} to {high:.5g}" for low, high in places.T)
+    is_wide = bool((places[0] < places[1]).all())
+    return names if is_wide and len({*names}) == len(names) else tuple(f"{UNLISTED} {k}" for k in range(len(names)))
+
+
 def check_different(library: Library, regions: Sequence[str]) -> None:
     """Refuse two regions with the same elements: explanations would differ only by a swap."""
     seen: dict[tuple[bytes, ...], str] = {}
@@ -196,14 +232,19 @@ def array_bank(
 
 
 def forward_library(
-    forward: Mapping[str, Any], *, regions: str | Sequence[str] = "brain", channels: Sequence[str] | None = None
+    forward: Mapping[str, Any],
+    *,
+    regions: str | Sequence[str] = "brain",
+    channels: Sequence[str] | None = None,
+    sources: IntArray | None = None,
 ) -> Library:
     """One element for each source of a forward solution, at its place in millimetres.
 
     A source of free orientation may point anywhere: its three columns mix (`Library.variants`), and the law is
     `gaussian`.  A source of fixed orientation has one column.
     regions: the region of all sources, or of each in their order.  channels: the names of the rows' channels in their
-    order; those of the solution unless given.  Responses are brought to norm 1, so strengths refer to such columns.
+    order; those of the solution unless given.  sources: the numbers of those to take; all unless given.
+    Responses are brought to norm 1, so strengths refer to such columns.
     """
     gains = np.asarray(forward["sol"]["data"], dtype=np.float64)
     places = np.asarray(forward["source_rr"])
@@ -219,13 +260,15 @@ def forward_library(
     if missing:
         raise MisuseError("channels", "be channels of the forward solution", ", ".join(map(repr, missing[:5])))
     picked = gains[[known.index(name) for name in wanted]].reshape(len(wanted), len(places), n_directions)
-    columns = _unit_columns(picked.transpose(1, 0, 2))  # (V, q, E)
-    named = (regions,) * len(places) if isinstance(regions, str) else tuple(regions)
+    chosen = np.arange(len(places)) if sources is None else np.asarray(sources)
+    columns = _unit_columns(picked[:, chosen].transpose(1, 0, 2))  # (V, q, E)
+    named = (regions,) * len(chosen) if isinstance(regions, str) else tuple(regions)
+    names = np.array(_source_names(forward["src"]))[chosen]
     variants = columns[1:] if n_directions > 1 else None
     return Library(
-        _source_names(forward["src"]),
+        tuple(names.tolist()),
         named,
-        _MILLIMETRES * places,
+        _MILLIMETRES * places[chosen],
         columns[0],
         "mm",
         variants=variants,

@@ -337,27 +337,39 @@ class Cover:
         )
 
     def names(self) -> tuple[str, ...]:
-        """(E,) the extents of the cells in the unit of the coordinates; with the region where several have the same.
-
-        Numbers have as many digits as tell the ends of a cell apart, and two more.
-        """
-        unit = f" {self.measure}" if self.measure else ""
-        digits = 6
-        for cells in self.regions.values():
-            largest = np.maximum(np.abs(cells.low), np.abs(cells.high))
-            digits = max(digits, int(np.ceil(np.log10(np.maximum(largest / cells.half, 1.0)).max())) + 2)
-        ends = []
-        for place, half in zip(self.places, self.extents, strict=True):
-            sides = zip((place - half).tolist(), (place + half).tolist(), strict=True)
-            ends.append(" x ".join(f"{low:.{digits}g} to {high:.{digits}g}{unit}" for low, high in sides))
-        if len({*ends}) == len(ends):
-            return tuple(ends)
-        return tuple(f"{region}: {name}" for region, name in zip(self._regions_of_cells, ends, strict=True))
+        """(E,) the extents of the cells in the unit of the coordinates, see `cell_names`."""
+        return cell_names(self._regions_of_cells, self.places, self.extents, self.measure)
 
     @property
     def _regions_of_cells(self) -> tuple[str, ...]:
         """(E,) the region of every cell."""
         return tuple(name for name, cells in self.regions.items() for _ in cells.places)
+
+
+def _box_ends(name: str, box: Sequence[Sequence[float]]) -> tuple[Array, Array]:
+    """(d,) the lower and the upper ends of the box of a region."""
+    low, high = check_array(f"box of {name!r}", box, (None, 2)).T
+    if not len(low) or not (low < high).all():
+        raise MisuseError(f"box of {name!r}", "have low below high", np.column_stack([low, high]).tolist())
+    return low, high
+
+
+def cell_names(regions: Sequence[str], places: Array, halves: Array, measure: str = "") -> tuple[str, ...]:
+    """(E,) the extents of cells in a unit; with the region where several have the same.
+
+    Numbers have as many digits as tell the ends of a cell apart, and two more.
+    """
+    unit = f" {measure}" if measure else ""
+    low, high = places - halves, places + halves
+    shares = np.maximum(np.abs(low), np.abs(high)) / np.where(halves > 0.0, halves, np.inf)
+    digits = max(6, int(np.ceil(np.log10(np.maximum(shares, 1.0)).max(initial=0.0))) + 2)
+    ends = [
+        " x ".join(f"{a:.{digits}g} to {b:.{digits}g}{unit}" for a, b in zip(*sides, strict=True))
+        for sides in zip(low.tolist(), high.tolist(), strict=True)
+    ]
+    if len({*ends}) == len(ends):
+        return tuple(ends)
+    return tuple(f"{region}: {name}" for region, name in zip(regions, ends, strict=True))
 
 
 def cover_boxes(
@@ -396,10 +408,8 @@ def cover_boxes(
     counts = np.ones(len(parameters))
     lowest, highest = _ends(parameters)
     for name, box in boxes.items():
-        low, high = check_array(f"box of {name!r}", box, (None, 2)).T
+        low, high = _box_ends(name, box)
         d = len(low)
-        if not d or not (low < high).all():
-            raise MisuseError(f"box of {name!r}", "have low below high", np.column_stack([low, high]).tolist())
         if slopes is not None:
             bounds = _declared_bounds(slopes, bends, d + len(parameters), tangents)
         elif response is not None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import (
     check_array,
-    check_count,
+    check_counts,
     check_distinct,
     check_texts,
     check_unit_columns,
@@ -24,8 +24,9 @@ from .._checks import (
 from .._codec import pieces_hash
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
-from ..io import Axis, ReaderOutput, as_reader_output, check_apart, in_order, is_numbering, matches, order_of
+from ..io import Axis, as_reader_output, check_apart, in_order, is_numbering, matches, order_of
 from ..responses import Settings
+from ._circle import circle_distances
 from ._states import Nuisances, States, Subsets, check_size, frozen
 
 # Of regions that may have several elements at once, how many at most, or (least, most).
@@ -49,7 +50,7 @@ class Library:
     regions: tuple[str, ...]  # (E,) the region of every element
     coordinates: Array = field(repr=False)  # (E, d); without any, d = 0, elements are names alone
     responses: Array = field(repr=False)  # (q, E), unit columns; names along its axes are matched to ids and channels
-    unit: str = ""  # of the coordinates, and so of distances; for words only
+    unit: str = ""  # of the coordinates, and so of distances; degrees may close a circle
     extents: Array | None = field(default=None, repr=False)  # (E, d) half the sides of elements that are cells
     variants: Array | None = field(default=None, repr=False)  # (V, q, E) further unit columns, which mix with those
     channels: tuple[str, ...] | None = field(default=None, repr=False)  # (q,) names, to which those of rows are matched
@@ -78,9 +79,16 @@ class Library:
     def _check_arrays(self) -> None:
         """Check all arrays against the ids, and keep read-only copies in the order of ids and channels."""
         held = as_reader_output("responses", self.responses)
-        channels = self._channel_names(held)
-        axes = (Axis("channels", channels, "channels"), Axis("elements", self.ids, "ids"))
-        responses = check_unit_columns("responses", in_order("responses", held, axes))
+        ids = Axis("elements", self.ids, "ids")
+        channels = self.channels
+        if channels is not None:
+            channels = check_texts("channels", channels)
+        else:  # those along the axis of the responses that is not that of the ids
+            first, second = (*held.headings, None, None)[:2]
+            names = second if matches(ids, first) and not matches(ids, second) else first
+            channels = None if names is None or is_numbering(names) else names
+        ordered = in_order("responses", held, (Axis("channels", channels, "channels"), ids))
+        responses = check_unit_columns("responses", ordered)
         if responses.shape[1] != len(self.ids):
             rule = f"have one column for each of the {len(self.ids)} ids"
             raise MisuseError("responses", rule, f"shape {responses.shape}")
@@ -100,15 +108,6 @@ class Library:
         object.__setattr__(self, "channels", channels)
         for name, array in arrays.items():
             object.__setattr__(self, name, frozen(array))
-
-    def _channel_names(self, held: ReaderOutput) -> tuple[str, ...] | None:
-        """The names of the channels: as given, or those along the axis of the responses that is not that of the ids."""
-        if self.channels is not None:
-            return check_texts("channels", self.channels)
-        first, second = (*held.headings, None, None)[:2]
-        ids = Axis("elements", self.ids, "ids")
-        names = second if matches(ids, first) and not matches(ids, second) else first
-        return None if names is None or is_numbering(names) else names
 
     @property
     def region_names(self) -> tuple[str, ...]:
@@ -150,7 +149,10 @@ def library_states(
     responses of the library are then no state unless some setting has them.  Without, there is one setting, the nominal
     one.  Shared columns are the same in every setting, and the last elements.
     """
-    names = _check_regions(regions, library)
+    names = tuple(regions)
+    if not names:
+        raise MisuseError("regions", "name at least one region", "none")
+    check_distinct("regions", names)
     q = len(library.responses)
     shared = check_unit_columns("extra", extra if np.size(extra) else np.zeros((q, 0)), q)
     grid, columns = _in_settings(library, settings)
@@ -198,26 +200,9 @@ def _sets_of(counts: Counts, members: Mapping[str, IntArray]) -> list[Subsets]:
             raise MisuseError("counts", f"name regions of the bank ({', '.join(map(repr, members))})", repr(name))
     found = []
     for region, numbers in members.items():
-        count = counts.get(region, 1)
-        low, high = (1, count) if isinstance(count, int) else count
-        most = check_count(f"the count of region {region!r}", high, 1, len(numbers))
-        least = check_count(f"the least count of region {region!r}", low, 1, most)
+        least, most = check_counts(f"count of region {region!r}", counts.get(region, 1), len(numbers))
         found.append(Subsets(len(numbers), least, most))
     return found
-
-
-def _check_regions(regions: Sequence[str], library: Library) -> tuple[str, ...]:
-    """Distinct regions of the library, at least one."""
-    names = tuple(regions)
-    if not names:
-        raise MisuseError("regions", "name at least one region", "none")
-    check_distinct("regions", names)
-    held = {*library.region_names}
-    for region in names:
-        if region not in held:
-            known = ", ".join(map(repr, library.region_names))
-            raise MisuseError("regions", f"name regions that hold elements ({known})", repr(region))
-    return names
 
 
 # Distances that are held in memory at a time.
@@ -248,6 +233,7 @@ class RegionPlaces:
     subsets: Subsets
     extents: Array | None = field(default=None, repr=False)  # (p, d) half the sides of elements that are cells
     distances: Array | None = field(default=None, repr=False)  # (p, p) of the elements, where they are given
+    is_circle: bool = False  # distances go the shorter way around
 
     def __post_init__(self) -> None:
         check_size("sets of a region that is asked about", self.subsets.size, _MOST_SETS)
@@ -303,6 +289,8 @@ class RegionPlaces:
             return self.distances[np.ix_(some, others)]
         if self.coordinates is None:
             return np.not_equal.outer(some, others).astype(np.float64)
+        if self.is_circle:
+            return circle_distances(self.coordinates[some], self.coordinates[others])
         if self.extents is None:
             return point_distances(self.coordinates[some], self.coordinates[others])
         ends = (self.extents[some], self.extents[others])
@@ -354,6 +342,8 @@ class RegionPlaces:
             return float(self.distances[chosen].max(axis=0)[chosen].max())
         if self.coordinates is None:
             return 1.0
+        if self.is_circle:
+            return float(self._of_elements(chosen, chosen).max())
         return _diameter(self.coordinates[chosen], None if self.extents is None else self.extents[chosen])
 
     def _elements(self, chosen: IntArray) -> IntArray:

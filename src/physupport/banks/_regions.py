@@ -12,6 +12,7 @@ from .._codec import array_digest, array_json, content_hash
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
+from ._circle import closes_circle
 from ._library import RegionPlaces
 from ._states import ArrayWriter, Subsets, check_size
 
@@ -109,7 +110,10 @@ def bank_regions(bank: Bank) -> RegionalView:
     for region, subsets in zip(states.regions, states.sets, strict=False):
         numbers = library.members(region)
         extents = None if library.extents is None else library.extents[numbers]
-        sets[region] = RegionPlaces(tuple(library.ids[i] for i in numbers), library.places(numbers), subsets, extents)
+        places = library.places(numbers)
+        is_circle = extents is None and closes_circle(places, library.unit)
+        ids = tuple(library.ids[i] for i in numbers)
+        sets[region] = RegionPlaces(ids, places, subsets, extents, is_circle=is_circle)
     return RegionalView(sets, bank.region_levels > 0.0, bank)
 
 
@@ -270,11 +274,11 @@ def _grids(bank: Bank, index: IntArray, has_strengths: bool) -> Iterator[tuple[s
 
 
 def _lines(bank: Bank, index: IntArray) -> Iterator[tuple[str, Array, Array]]:
-    """Coordinates of regions that lie along a line."""
+    """Coordinates of regions that lie along a line; a circle has no end."""
     view = bank_regions(bank)
     located = view.locate(index)
     for number, region in enumerate(view.regions):
-        places = view.sets[region].points
+        places = None if view.sets[region].is_circle else view.sets[region].points
         chosen = np.unique(located[:, number])
         chosen = chosen[chosen >= 0]
         if places is not None and places.shape[1] == 1 and len(np.unique(places)) >= _LEAST_PLACES and chosen.size:

@@ -17,6 +17,8 @@ from .._typing import Array, IntArray
 if TYPE_CHECKING:
     from ._library import Library
 
+# The region of a source that the library lacks; of counts also its one element.
+UNLISTED = "unlisted"
 # Indices are int64; every product of sizes must stay below this.
 INDEX_LIMIT = 2**63
 # Combinations of nuisances: more are refused before one is made.
@@ -216,6 +218,13 @@ class States:
         ids = () if self.library is None else self.library.ids
         physical = np.tile(np.arange(len(ids)), len(self.table))
         return read_only(np.append(physical, np.full(self.extra.shape[1], -1)), np.int64)
+
+    @property
+    def unlisted(self) -> IntArray:
+        """The elements, in whatever setting, that stand for something that the library lacks."""
+        regions = () if self.library is None else self.library.regions
+        chosen = [number for number, region in enumerate(regions) if region == UNLISTED]
+        return np.flatnonzero(np.isin(self.library_index, chosen))
 
     def element_index(self, states: ArrayLike) -> IntArray:
         """(k,) -> (k, n): which element is atom j of the state, -1 where its region has fewer."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "checks": "physupport._checks",
+    "codec": "physupport._codec",
     "figure": "matplotlib.figure",
     "files": "physupport._files",
     "io": "physupport.io",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _WRITABLE = "be a folder that can be made and written to"
 _STAYS = "What is done stays: the same call goes on."
-_SIGNALS = "Array of signals, channels along its last axis; the deployment rows of the project else."
+_SIGNALS = "Array of signals, channels along its last axis; the image or the rows of data.deployment else."
 _CHANNELS = "Axis that runs over channels, by name or number; the last unless given."
 _REPEATS = "Axis that runs over repeated rows of a signal, by name or number, if one does."
 _OUT = "Folder of the map, instead of the one in the file; one begun is continued."
@@ -71,6 +71,9 @@ def map_(
     loaded = load_counted(project, overrides, trust=trust)
     assembled = projects.assemble(loaded)
     mapped = _signals(assembled, signals, channels, repeats, member)
+    if signal is not None and loaded.channels.window is not None:
+        remedy = "Save the row of the signal in a file of its own, and run the project with it."
+        raise MisuseError("--signal", "be left out in a project with a window", repr(signal), remedy)
     if signal is not None:
         _report_one(loaded, overrides, mapped, signal, quiet)
         return
@@ -78,7 +81,7 @@ def map_(
         result, is_small = _mapped(assembled, mapped, rate, scheduler, status)
     if not quiet:
         show_lines(result.lines())
-        small = "; map.npz, the same in one file; map.html, its page" if is_small else ""
+        small = "; map.npz, the same in one file; map.html, its page; map.csv; map.img for ENVI" if is_small else ""
         typer.echo(f"\nWritten to {visible(str(loaded.map_folder))}: map.json; map.zarr, arrays in chunks{small}.")
 
 
@@ -101,8 +104,13 @@ def _mapped(
     is_small = signals.count <= maps.MOST_SIGNALS
     if is_small:
         try:
-            maps.write_map_page(folder / "map.html", result, signals, assembled.project.title, protocol.judge)
+            status.stage("Amounts")
+            amounts = result.amounts(signals, protocol.judge)
+            title = assembled.project.title
+            maps.write_map_page(folder / "map.html", result, signals, title, protocol.judge, amounts)
             result.save(folder / "map.npz")
+            result.to_csv(folder / "map.csv", amounts)
+            result.to_envi(folder / "map.img", result.regions[0])
         except OSError as error:
             raise MisuseError("--out", _WRITABLE, f"{error.filename} ({error.strerror})", _STAYS) from None
     return result, is_small
@@ -113,9 +121,20 @@ def _signals(
 ) -> "Signals":
     """Those of a file, or every deployment row of the project; channels have the names that the project gives them."""
     table = assembled.tables["deployment"]
-    if path is None:
+    known = assembled.project.channels
+    spec = assembled.project.settings.data.deployment
+    own = assembled.project.file("data.deployment.file", spec.file)
+    is_image = len(table.source.shape) > 2 or own.suffix.lower() == ".hdr"
+    if path is None and not is_image:
         return maps.Signals(table.values, ("row",), {}, table.source.unit, table.channels)
-    given = maps.as_signals(path, channels=channels, repeats=repeats, member=member).in_order(assembled.bank.channels)
+    if path is None:
+        path = own
+        member = member or spec.member
+        channels = channels or (None if spec.channels is None or own.suffix.lower() == ".hdr" else str(spec.channels))
+    given = maps.as_signals(path, channels=channels, repeats=repeats, member=member)
+    if known.window is not None and given.channels == len(known.window):
+        given = given.in_order(known.names).within(known.window)
+    given = given.in_order(assembled.bank.channels)
     assembled.project.channels.check_unit("signals", given.unit)
     is_named = bool(given.bands) or given.channels != len(table.channels)
     return replace(given, unit=given.unit or table.source.unit, bands=given.bands if is_named else table.channels)

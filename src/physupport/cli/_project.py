@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .. import project as projects
+from .. import project as projects, report as reports
 from .._errors import MisuseError, visible
 from ._app import PROJECT_FILE, ProjectArgument, Quiet, Threads, Trust, exit_code, use_threads
 from ._text import load_counted, load_project_at, run_progress, show_lines, show_report, stopped_by_signal
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 _EXAMPLE = (
     "four-region (a line of sensors, every key explained), array (directions, complex), eeg (one topography, amplitude "
     "and noise unknown), raman or soil (measured spectra, judged by replicates), xrf (measured counts), map (an image "
-    "of many signals)."
+    "of many signals), learnt (a dictionary learnt from calibration rows)."
 )
+_LIBRARY = "With --spectrum: folder with a spectrum a file, or with a folder of replicates for each element."
+_SPECTRUM = "With --from-library: file of the spectrum."
 _BUDGET = "Instead of the budget in the file: a share (0.75) or a number of queries (162)."
 _OUT = "Folder for the report, instead of the one in the file; replaced as a whole."
 _RESUME = "Go on from the report in the folder, with the same protocol and perhaps another budget."
 _DRY_RUN = "Say what would be asked and what it would cost; write nothing."
+_JSON = "Print what may be said, and what may not, as JSON; show --json prints the whole report."
 _HASH = "With --dry-run: work out the hash of the protocol, even of a bank that takes long to build."
 _SOURCES = "CSV beside the project, a line a source: element, and its rows in columns or files."
 
@@ -43,12 +46,21 @@ def _examples(begun: str) -> list[str]:
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(),
     example: Annotated[str, typer.Option(help=_EXAMPLE, autocompletion=_examples)] = "four-region",
+    from_library: Annotated[Path | None, typer.Option(help=_LIBRARY)] = None,
+    spectrum: Annotated[Path | None, typer.Option(help=_SPECTRUM)] = None,
 ) -> None:
-    """Write an example project: a commented project.toml and its data.
+    """Write an example project, a commented project.toml and its data; or the project file of a spectrum of your own.
 
     No file that is there already is touched.
     """
     use_threads(None, "--workers")
+    if from_library is not None or spectrum is not None:
+        if from_library is None or spectrum is None:
+            raise MisuseError("--from-library", "come with --spectrum", "one of the two")
+        path = projects.write_spectral_project(folder, spectrum, from_library)
+        typer.echo(f"Written to {folder}: {path.name}.")
+        typer.echo("Next: physupport run" + ("" if folder == Path() else f" {folder}"))
+        return
     files = projects.write_example(folder, example)
     typer.echo(f"Written to {folder}: {', '.join(path.name for path in files)}.")
     where = "" if folder == Path() else f" {folder}"
@@ -68,7 +80,7 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help=_RESUME)] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN)] = False,
     with_hash: Annotated[bool, typer.Option("--hash", help=_HASH)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help=_JSON)] = False,
     quiet: Quiet = False,
 ) -> None:
     """Answer the questions of a project file, and write the report: page, JSON and tables.
@@ -97,7 +109,7 @@ def run(
         typer.echo("Stopped before there was anything to report; nothing was written.", err=True)
         raise typer.Exit(exit_code(*error.args or (SIGINT,))) from None
     if as_json:
-        typer.echo(finished.result.report.json(), nl=False)
+        typer.echo(json.dumps(reports.short_answer(finished.result.report), indent=2))
     elif not quiet:
         show_finished(finished)
     if number == SIGTERM:
@@ -155,7 +167,7 @@ def _read_line(entry: dict[str, Any]) -> str:
 def show_finished(finished: "Finished") -> None:
     """Show the map, what it means, and where the files are."""
     show_report(finished.result.report, finished.details)
-    show_lines(finished.details.notes)
+    show_lines([*finished.details.notes, *finished.details.partings])
     names = ", ".join(path.name for path in finished.files)
     typer.echo(f"\nWritten to {visible(str(finished.folder))}: {names}.")
     typer.echo(f"Open {visible(str(finished.folder / 'report.html'))} in a browser.")

@@ -46,6 +46,15 @@ def load_counted(path: Path, overrides: "dict[str, object] | None" = None, *, tr
     return loaded
 
 
+def save_report(report: "Report", path: Path, option: str = "--out") -> None:
+    """Write the JSON of a report, and the folder for it; option: the one that names the place."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        report.save(path)
+    except OSError as error:
+        raise MisuseError(option, "be a folder that can be written", f"{path.parent} ({error.strerror})") from None
+
+
 SIGNAL = "signal-"  # how folders of reports on signals of a map begin
 
 
@@ -100,9 +109,8 @@ def show_report(report: "Report", details: "Details | None" = None) -> None:
     """The answers, the map as a table, then why, and how sure it is.  details: may cast doubt on all of it."""
     console = Console(highlight=False, markup=False)
     width = None if console.is_terminal else 10_000
-    doubts = [report.doubt] if report.doubt else details.doubts if details is not None else []
     named = str if details is None else details.named
-    show_lines([*map(named, doubts), *report.answers, *report.width])
+    show_lines(map(named, report.opening(() if details is None else details.doubts)))
     console.print()
     table = Table("region", "label", "in words", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for answer in report.fields:

@@ -113,6 +113,7 @@ _DEPLOYMENT = (
     "rows first)."
 )
 _PROTOCOL = "The hash of the protocol, as it was known before the data were read."
+_CALIBRATION = "the places that calibration rows leave are taken as they stand: give --project to find them again"
 _DETAILS = "details.json, and what the page shows of it, is taken as it stands: give --project to make it again"
 
 
@@ -162,8 +163,10 @@ def _with_files(found: "Verification", text: str, path: Path, project: "Project 
         beside = verifier.verify_beside(text, path.parent)
         found = replace(found, findings=beside.findings, notes=(*found.notes, *beside.notes))
     if project is None:
-        has_details = is_saved and (path.parent / "details.json").is_file()
-        return replace(found, notes=(*found.notes, _DETAILS)) if has_details else found
+        gate = reports.Report.from_json(text).document["gate"] or {}
+        notes = [_CALIBRATION] if "calibration" in gate else []
+        notes += [_DETAILS] if is_saved and (path.parent / "details.json").is_file() else []
+        return replace(found, notes=(*found.notes, *notes))
     if not found.is_verified:
         return found
     report = reports.Report.from_json(text)

@@ -1,38 +1,46 @@
-"""`physupport watch`: rows keep arriving in a file, and every look at them is valid."""
+"""`physupport watch`: rows keep arriving in a file or in several, and every look at them is valid."""
 
-import os
-import shlex
-import stat
-import sys
-import time
-from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator
-from io import BufferedReader, IncrementalNewlineDecoder
-from itertools import chain, islice
-from math import isfinite
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .. import analysis, project as projects
-from .._errors import MisuseError, visible
+from .. import analysis, judges, project as projects, report as reports
+from .._errors import MisuseError, misuse_named, visible
 from ..analysis import diagnose
+from ..report import page
 from . import _later
 from ._app import PROJECT_FILE, ProjectOption, Trust
-from ._text import few, interruptible, load_counted, show_lines, show_report
+from ._arriving import as_they_come, blocks, in_turn
+from ._text import few, interruptible, load_counted, read_text, save_report, show_lines, show_report
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .._typing import Array
+    from ..analysis import AnalysisProtocol, Candidate, Result
+    from ..judges import RunningEvidence, RunningStream
     from ..report import Report
 
 _MOST_IN_LINE = 4  # elements of a region that the line of a look names
 _MOST_KEPT = 2**24  # numbers of rows that are kept for a look at their energy, 128 MiB: a stream may never end
+_CERTAIN = ("FINE", "ABSENT")
 _ROWS = (
     "Text file that grows, one row of numbers a line; - is stdin. A complex channel is two columns, real and then "
     "imaginary part, or one, as 1+2j."
 )
-_OUT = "Folder for report.json of the last look; watch beside the project file unless given."
+_OUT = "Folder for report.json and live.html of the last look; watch beside the project file unless given."
+_CALIBRATION = "Text file of calibration rows that grows as well, in place of the project's."
+_COUNTS = "Of counts, what a row is: increments, snapshots of one spectrum so far, or events: time and channel."
+_UNTIL = "Stop once the answer is certain: fine for all regions, fine=lead,tin for some."
+_ALSO = "Rows of a measurement of [[next]] that has responses of its own, as NAME=FILE; may be given again."
+_RESUME = "Go on from the report in the folder: its looks are repeated on the same files first."
+
+WATCH_OPTIONS = {"form": "--counts", "path": "--resume"}
 
 
 def watch(
@@ -40,255 +48,218 @@ def watch(
     project: ProjectOption = PROJECT_FILE,
     look: Annotated[int, typer.Option(min=1, help="Rows between two looks.")] = 100,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more rows, until Ctrl-C.")] = False,
+    calibration: Annotated[str | None, typer.Option(help=_CALIBRATION)] = None,
+    also: Annotated[list[str] | None, typer.Option(help=_ALSO)] = None,
+    counts: Annotated[str, typer.Option(help=_COUNTS)] = "increments",
+    until: Annotated[str | None, typer.Option(help=_UNTIL)] = None,
+    resume: Annotated[bool, typer.Option("--resume", help=_RESUME)] = False,
     out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
     trust: Trust = False,
 ) -> None:
-    """Answer the question of a project while its deployment rows arrive, one line a look, and report at the end.
+    """Answer the question of a project while its rows arrive, one line a look, and report at the end.
 
     The level holds for all looks together: what was rejected once stays rejected, and one may stop at any time.  The
     deployment file of the project is not read.  Rows have their columns in the order of the channels, or as a header
     names them, between commas or blanks; each complex channel is two adjacent columns, re,im,re,im and so on, or one
-    column as 1+2j, as the first row has it.  A first line without a number is a header, a last line without an end no
-    row.  The report says at its end if the rows do not fit the laws; no label depends on that.  The report of every
-    look replaces the one before, in report.json, which verify and show take.  Exit codes: 0, the rows have ended or
-    Ctrl-C was pressed; 2, misuse.
+    column as 1+2j, as the first row has it.  Counts may have their live time before the channels.  A first line
+    without a number is a header, a last line without an end no row.  The report says at its end if the rows do not fit
+    the laws; no label depends on that.  The report of every look replaces the one before, in report.json, which verify
+    and show take; live.html beside it shows in a browser what is left, and loads itself anew.  Exit codes: 0, the rows
+    have ended, the answer is certain or Ctrl-C was pressed; 2, misuse.
     """
+    if resume and counts == "events":  # the last look ended with the file, at a moment that no rule fixed beforehand
+        remedy = "Begin anew: all events are read again."
+        raise MisuseError("--resume", "come without --counts events", "both", remedy)
     loaded = load_counted(project, trust=trust)
     assembled = projects.assemble(loaded)
-    path = (loaded.path.parent / "watch" if out is None else out) / "report.json"
     protocol = assembled.protocol
-    calibration = assembled.tables.get("calibration")
+    folder = loaded.path.parent / "watch" if out is None else out
+    recorded = _recorded(folder / "report.json") if resume else None
+    table = assembled.tables.get("calibration") if calibration is None else None
     with assembled.project.named_run():
-        proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
-        evidence = analysis.begin_running(protocol, proposed)
-        law = evidence.law
-        width = law.width(evidence.bank)
-    result = None
-    first: list[Array] = []  # whole blocks, until there is no room for the next
-    is_full = False
-    try:
-        with interruptible():
-            for block in blocks(rows, look, follow, width, law.is_complex, evidence.bank.channels):
-                read = _later.np.array(block)
-                evidence = evidence.after(read)
-                is_full = is_full or (bool(first) and sum(each.size for each in first) + read.size > _MOST_KEPT)
-                first += [] if is_full else [read]
-                result = analysis.running_result(protocol, evidence)
-                _save(result.report, path)
-                told = (f"{said.field} {said.label} {few(said.cell, _MOST_IN_LINE)}" for said in result.report.fields)
-                typer.echo(visible(f"{evidence.n_rows} rows: {'; '.join(told)}"))
-    except KeyboardInterrupt:
-        typer.echo("Stopped.", err=True)
-    if result is None:
+        proposed = None if table is None else protocol.propose("calibration", table.values)
+        offered = projects.candidates(assembled) if assembled.project.settings.next else ()
+        more = _files(also or [], [each.name for each in offered if each.bank is not assembled.bank])
+        others = {each.name: (each.bank, each.law) for each in offered if each.name in more}
+        forms = dict.fromkeys(["deployment", *more], counts)
+        evidence = analysis.begin_running(protocol, forms=forms, others=others)
+    files = {"deployment": rows} | ({} if calibration is None else {"calibration": calibration}) | more
+    sources = {
+        name: _arrays(evidence.streams[name], name, file, look, follow, recorded, protocol.checked_bank.channels)
+        for name, file in files.items()
+    }
+    kept = list["Array"]()
+    sources["deployment"] = _keeping(sources["deployment"], kept)
+    if table is not None:
+        first = _real(table.values)
+        evidence = evidence if recorded else evidence.after(first, "calibration")
+        sources |= {"calibration": iter([first])} if recorded else {}
+    shown = _Shown(protocol, folder, _goal(until), offered)
+    evidence = shown.look_at(_looks(evidence, sources, recorded, follow), evidence)
+    if shown.result is None:
         typer.echo("No row came, so there is nothing to report.", err=True)
         return
-    typer.echo("")
-    details = diagnose.running_details(result, evidence, _later.np.concatenate(first), proposed)
-    show_report(result.report, details)
+    shown.end()
+    details = diagnose.running_details(shown.result, evidence, _later.np.concatenate(kept), proposed)
+    show_report(shown.result.report, details)
     show_lines(details.notes)
-    typer.echo(f"\nWritten to {visible(str(path))}.")
+    typer.echo(f"\nWritten to {visible(str(folder / 'report.json'))}.")
 
 
-def _save(report: "Report", path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        report.save(path)
-    except OSError as error:
-        raise MisuseError("--out", "be a folder that can be written", f"{path.parent} ({error.strerror})") from None
+@dataclass
+class _Shown:
+    """The output of every look: a line, the saved report, and the page that loads itself anew."""
+
+    protocol: "AnalysisProtocol"
+    folder: Path
+    goal: "tuple[str, ...] | None"  # regions that shall be certain, all if there are none; None: no goal
+    offered: "tuple[Candidate, ...]" = ()  # measurements that could be made next
+    reason: str = "the rows have ended"
+    next: str = ""
+    result: "Result | None" = None
+    history: "list[tuple[str, dict[str, tuple[str, ...]]]]" = field(default_factory=list)
+
+    def look_at(self, looks: "Iterator[RunningEvidence]", evidence: "RunningEvidence") -> "RunningEvidence":
+        """Show all looks until one reaches the goal, or Ctrl-C; return the evidence of the last, as given if none."""
+        try:
+            with interruptible():
+                for looked in looks:
+                    evidence = looked
+                    if self.look(evidence):
+                        break
+        except KeyboardInterrupt:
+            self.reason = "Ctrl-C was pressed"
+            typer.echo("Stopped.", err=True)
+        return evidence
+
+    def look(self, evidence: "RunningEvidence") -> bool:
+        """Show a look; return True if it reached the goal."""
+        self.result = analysis.running_result(self.protocol, evidence)
+        report = self.result.report
+        save_report(report, self.folder / "report.json")
+        told = (f"{said.field} {said.label} {few(said.cell, _MOST_IN_LINE)}" for said in report.fields)
+        name = _counted(evidence)
+        typer.echo(visible(f"{name}: {'; '.join(told)}"))
+        sets = {said.field: (*said.kept, *said.not_asked) for said in report.fields}
+        self.history.append((name, {key: tuple(each or "nothing" for each in left) for key, left in sets.items()}))
+        if self.offered:
+            self.next = analysis.next_measurement(
+                self.result, self.offered, analysis.Seen.of_running(evidence)
+            ).sentence
+        page.write_live(self.folder / "live.html", report, self.history, next_=self.next)
+        ended = None if self.goal is None else _ended(report, self.goal)
+        self.reason = ended or self.reason
+        return ended is not None
+
+    def end(self) -> None:
+        """Write the page for the last time, and say why there will be no more looks."""
+        assert self.result is not None
+        page.write_live(self.folder / "live.html", self.result.report, self.history, self.reason, self.next)
+        typer.echo(f"\nEnded: {visible(self.reason)}.\n")
+        if self.next:
+            typer.echo(f"{visible(self.next)}\n")
 
 
-def blocks(
+def _counted(evidence: "RunningEvidence") -> str:
+    """How many rows of each stream were read."""
+    first = f"{evidence.streams['deployment'].n_rows} rows"
+    others = [f"{stream.n_rows} of {name}" for name, stream in evidence.streams.items() if name != "deployment"]
+    return " and ".join([first, *others]) if len({name for name, _, _ in evidence.looks}) > 1 else first
+
+
+def _files(also: list[str], known: list[str]) -> dict[str, str]:
+    """The files of further measurements, by their names."""
+    found = {}
+    for each in also:
+        name, _, file = each.partition("=")
+        if name not in known or not file:
+            rule = f"be NAME=FILE, of measurements of [[next]] with responses: {', '.join(known) or 'there are none'}"
+            raise MisuseError("--also", rule, repr(each))
+        found[name] = file
+    return found
+
+
+def _goal(until: str | None) -> tuple[str, ...] | None:
+    """The regions that shall be certain; all of them, if none is named."""
+    if until is None:
+        return None
+    label, _, names = until.partition("=")
+    if label != "fine":
+        raise MisuseError("--until", "be fine, or fine=REGION,REGION", repr(until))
+    return tuple(name for part in names.split(",") if (name := part.strip()))
+
+
+def _ended(report: "Report", goal: tuple[str, ...]) -> str | None:
+    """Why nothing more needs to be measured; None if more does."""
+    fields = {each.field: each for each in report.fields}
+    unknown = [name for name in goal if name not in fields]
+    if unknown:
+        raise MisuseError("--until", f"name regions that are asked about, {', '.join(fields)}", unknown[0])
+    if report.status == "EMPTY":
+        return "nothing in the bank fits, and more rows cannot change that"
+    asked = [fields[name] for name in goal or fields]
+    if all(str(each.label) in _CERTAIN for each in asked):
+        return f"the answer is certain: {'; '.join(f'{e.field} {e.label} {few(e.cell, _MOST_IN_LINE)}' for e in asked)}"
+    return None
+
+
+def _recorded(path: Path) -> "dict[str, Any]":
+    """The rows and looks that a saved report of this command tells of."""
+    with misuse_named(lambda argument: f"--resume: {argument}"):
+        content = reports.Report.from_json(read_text("report", str(path))).document["protocol"]["judge"]
+    if content.get("judge") != judges.RUNNING:
+        raise MisuseError("--resume", "find a report of watch", str(path))
+    return dict(content)
+
+
+def _arrays(
+    stream: "RunningStream",
     name: str,
-    size: int,
+    file: str,
+    look: int,
     follow: bool,
-    width: int | None = None,
-    is_complex: bool = False,
-    channels: tuple[str, ...] | None = None,
-) -> Iterator[list[list[float]]]:
-    """Rows in blocks of this size, the last one shorter; a first line without a number is a header.
-
-    width: real numbers of a row.  is_complex: whether they are pairs (Re, Im), which may be written as 1+2j, too.
-    channels: names of these, to which those of a header are matched.
-    """
-    rows = _rows(name, lines_of(name, follow), width, is_complex, channels)
-    while block := [*islice(rows, size)]:
-        number, first, columns = block[0]
-        if width is not None and len(first) != width:
-            half = width // 2
-            pairs = f": real and imaginary part of {half} channels, or {half} as 1+2j"
-            rule = f"have {width} columns{pairs if is_complex else ', one for each channel'}"
-            raise MisuseError(f"rows {name}", rule, f"{columns} in line {number}")
-        yield [row for _, row, _ in block]
+    recorded: "Mapping[str, Any] | None",
+    channels: tuple[str, ...] | None,
+) -> "Iterator[Array]":
+    """The rows of a stream by looks, those of a record first."""
+    looks = [] if recorded is None else recorded["looks"]
+    earlier = chain.from_iterable([size] * times for stream_name, size, times in looks if stream_name == name)
+    read = blocks(file, look, follow, stream.widths, stream.law.is_complex, channels, earlier)
+    return (_later.np.array(block) for block in read)
 
 
-_NUMBERS = "be numbers between commas"
-_MOST_SHOWN = 80  # characters of a line in a message
+def _real(values: "NDArray[np.generic]") -> "Array":
+    """Rows as real numbers, complex ones as pairs."""
+    real: Array = _later.np.asarray(_later.io.as_pairs(values) if values.dtype.kind == "c" else values, dtype=float)
+    return real
 
 
-def _rows(
-    name: str, lines: Iterable[str], width: int | None, is_complex: bool, channels: tuple[str, ...] | None
-) -> Iterator[tuple[int, list[float], int]]:
-    """Number of the line, numbers, complex ones as pairs, and columns of each row.
-
-    The first row decides whether complex numbers are pairs of columns or cells such as 1+2j.
-    """
-    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
-    for number, line in numbered:
-        text = line.removeprefix("\ufeff")
-        is_header, order = _header(name, number, text, channels)
-        rest = numbered if is_header else chain([(number, text)], numbered)
-        break
-    else:
-        return
-    is_joined = None
-    first: int | None = None
-    for number, line in rest:
-        cells = line.replace(",", " ").split()
-        if is_joined is None:
-            is_joined = is_complex and any("j" in cell.lower() for cell in cells)
-            if is_complex and width is not None:
-                how = "each as one column, such as 1+2j" if is_joined else "each as two columns: real, imaginary"
-                typer.echo(visible(f"read: rows {name}: {width // 2} channels, {how}"), err=True)
-        try:
-            row = _later.io.read_pairs(cells) if is_joined else _later.io.read_reals(cells)
-        except ValueError:
-            raise _odd(name, number, cells, is_complex) from None
-        parts = 2 if is_joined else 1
-        if len(row) == len(order) * parts:
-            row = [row[parts * i + part] for i in order for part in range(parts)]
-        if not row:
-            raise MisuseError(f"rows {name}", _NUMBERS, f"none in line {number}")
-        odd = next((i for i, value in enumerate(row) if not isfinite(value)), None)
-        if odd is not None:
-            value = f"{row[odd]} in line {number}, column {odd // parts + 1}"
-            raise MisuseError(f"rows {name}", "be finite", value)
-        columns = len(row) // parts
-        first = first or columns
-        if columns != first:
-            rule = f"have {first} numbers in every line, as before"
-            raise MisuseError(f"rows {name}", rule, f"{columns} in line {number}")
-        yield number, row, columns
+def _keeping(blocks_read: "Iterator[Array]", kept: "list[Array]") -> "Iterator[Array]":
+    """The same; the first of them are kept as well, whole blocks, until there is no room for the next."""
+    n_kept = 0
+    for block in blocks_read:
+        n_kept += block.size
+        if n_kept <= _MOST_KEPT or not kept:
+            kept.append(block)
+        yield block
 
 
-def _header(name: str, number: int, text: str, channels: tuple[str, ...] | None) -> tuple[bool, list[int]]:
-    """True if no cell of the first line is a number, which is told; and the places of the channels, if it names them.
-
-    A line with cells that are numbers and cells that are not is damaged.
-    """
-    cells = [cell for cell in (text.split(",") if "," in text else text.split()) if cell.strip()]
-    if not cells or any(map(_later.io.is_number, cells)):
-        return False, []
-    order = None
-    if channels is not None and len(cells) == len(channels):
-        order = _later.io.order_of(f"rows {name}", _later.io.Axis("channels", channels, "the project"), cells)
-    _say(f"rows {name}: line {number} is taken for a header: {_cut(text.strip())}")
-    return True, [] if order is None else order.tolist()
-
-
-def _odd(name: str, number: int, cells: list[str], is_complex: bool) -> MisuseError:
-    """Misuse that names the cell that is no number, or no real one."""
-    rule = _NUMBERS
-    odd = next((cell for cell in cells if not _later.io.is_number(cell)), None)
-    if odd is None:
-        odd = next(cell for cell in cells if "j" in cell.lower())
-        rule = "have complex numbers as 1+2j in all lines or in none" if is_complex else "be real numbers"
-    return MisuseError(f"rows {name}", rule, f"{_cut(odd)!r} in line {number}")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
-
-
-_SECONDS_BETWEEN = 0.5
-_PIECE = 2**16
-_LONGEST = 2**24  # characters of a line: a device may never end one
-_COMPARED = 256  # bytes at the beginning, and before what is read next, by which a file is known to be the same
-
-
-def lines_of(name: str, follow: bool) -> Iterator[str]:
-    """Yield the lines of a file, or of standard input for `-`, with their ends; blank ones too, which are counted.
-
-    What comes after the last line end may be half a line, and is left out, which is said.  follow: wait for more.  Of a
-    file that is written anew meanwhile nobody knows which rows were read before: its lines end there, which is said.
-    """
-    try:
-        if name == "-":
-            incoming = cast(BufferedReader, sys.stdin.buffer)
-            yield from _lines(name, iter(lambda: incoming.read1(_PIECE), b""))  # what has arrived, without waiting
-            return
-        with open(name, "rb", buffering=0) as file:
-            yield from _lines(name, _growing(name, file) if follow else iter(lambda: file.read(_PIECE), b""))
-    except OSError as error:
-        raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
-
-
-def _lines(name: str, pieces: Iterable[bytes]) -> Iterator[str]:
-    """Whole lines of pieces of text in UTF-8."""
-    decoder = IncrementalNewlineDecoder(getincrementaldecoder("utf-8")(), translate=True)
-    rest = ""
-    for piece in pieces:
-        try:
-            *whole, rest = (rest + decoder.decode(piece)).split("\n")
-        except UnicodeDecodeError:
-            raise MisuseError(f"rows {name}", "be text, one row of numbers a line", "another kind of file") from None
-        yield from (f"{line}\n" for line in whole)
-        if len(rest) >= _LONGEST:
-            raise MisuseError(f"rows {name}", f"be lines of fewer than {_LONGEST:,} characters", "a longer one")
-    if rest.strip():
-        remedy = "if it is whole, end it with a line end"
-        _say(f"rows {name}: the last line has no end and may be half written, so it was left out; {remedy}")
-
-
-def _growing(name: str, file: BinaryIO) -> Iterator[bytes]:
-    """Pieces of a file as they are written, until it turns out to be another one, or a pipe has ended."""
-    is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-    first = b""  # the bytes at both ends of what was read, and how many were read
-    last = b""
-    size = 0
-    while True:
-        if is_regular and _is_rewritten(file, first, last, size):
-            _say_ended(name, "cut or written anew")
-            return
-        is_moved = is_regular and _is_moved(name, file)  # before the last bytes are read
-        if piece := file.read(_PIECE):
-            first = (first + piece)[:_COMPARED]
-            last = (last + piece)[-_COMPARED:]
-            size += len(piece)
-            yield piece
-            continue
-        if is_moved:
-            _say_ended(name, "replaced, moved or removed")
-        if is_moved or not is_regular:
-            return
-        time.sleep(_SECONDS_BETWEEN)
-
-
-def _is_rewritten(file: BinaryIO, first: bytes, last: bytes, size: int) -> bool:
-    """True if the file is shorter than what was read of it, or holds other bytes there."""
-    if os.fstat(file.fileno()).st_size < size:
-        return True
-    file.seek(0)
-    begin = file.read(len(first))
-    file.seek(size - len(last))
-    end = file.read(len(last))  # and so to where reading goes on
-    return (begin, end) != (first, last)
-
-
-def _is_moved(name: str, file: BinaryIO) -> bool:
-    """True if the name stands for another file, or for none."""
-    try:
-        return not os.path.samestat(os.stat(name), os.fstat(file.fileno()))
-    except OSError:
-        return True
-
-
-def _say_ended(name: str, change: str) -> None:
-    _say(
-        f"rows {name}: the file was {change} while it was watched; its rows may be ones that were read before, so "
-        f"watching ends here. If they are new, watch all files that follow each other: "
-        f"tail -n +1 -F {shlex.quote(name)} | physupport watch -"
-    )
-
-
-def _say(text: str) -> None:
-    typer.echo(f"note: {visible(text)}", err=True)
+def _looks(
+    evidence: "RunningEvidence",
+    sources: "dict[str, Iterator[Array]]",
+    recorded: "Mapping[str, Any] | None",
+    follow: bool,
+) -> "Iterator[RunningEvidence]":
+    """The evidence after each look; those of a record are repeated first, and count as one."""
+    if recorded is not None:
+        for name, _, times in recorded["looks"]:
+            for _ in range(times):
+                block = next(sources[name], None)
+                evidence = evidence if block is None else evidence.after(block, name)
+        if _later.codec.described("judge", evidence.encode()) != recorded:
+            raise MisuseError("--resume", "find the rows that the saved report was made from", "others")
+        yield evidence
+    arriving = as_they_come if follow and len(sources) > 1 else in_turn
+    for name, block in arriving(sources):
+        evidence = evidence.after(block, name)
+        yield evidence

@@ -30,7 +30,18 @@ from ._binary import (
     scale_values,
 )
 from ._frames import envi_files, open_image, read_envi, read_spe, read_wav
-from ._table import ReaderOutput, Table, channel_axis, check_numbers, chosen_member, kind_of, table_of
+from ._gamma import read_gamma
+from ._spectra import Spectrum, read_spectrum_csv, read_spectrum_text, spectra_of
+from ._spectrometers import (
+    read_jcamp,
+    read_netcdf,
+    read_omnic,
+    read_opus,
+    read_spc,
+    read_tiff,
+    read_wdf,
+)
+from ._table import ReaderOutput, Table, channel_axis, check_numbers, chosen_member, kind_of, pixel_rows, table_of
 from ._text import read_csv, read_emsa, read_mca
 
 # Name for messages, file, member of a container -> what it holds.
@@ -47,6 +58,10 @@ FORMATS: Final[dict[str, Callable[..., ReaderOutput]]] = {
     ".h5": read_hdf5,
     ".hdf5": read_hdf5,
     ".spe": read_spe,
+    ".n42": read_gamma,
+    ".pcf": read_gamma,
+    ".cnf": read_gamma,
+    ".chn": read_gamma,
     ".mca": read_mca,
     ".msa": read_emsa,
     ".emsa": read_emsa,
@@ -54,6 +69,21 @@ FORMATS: Final[dict[str, Callable[..., ReaderOutput]]] = {
     ".sli": read_envi,
     ".wav": read_wav,
 }
+FORMATS.update(
+    {".dx": read_jcamp, ".jdx": read_jcamp, ".jcamp": read_jcamp, ".spc": read_spc, ".wdf": read_wdf}
+    | dict.fromkeys((".spa", ".spg", ".srs"), read_omnic)
+    | {f".{i}": read_opus for i in range(10)}
+    | {".tif": read_tiff, ".tiff": read_tiff, ".nc": read_netcdf, ".cdf": read_netcdf}
+)
+FORMATS.update(dict.fromkeys((".txt", ".dat", ".xy", ".asc", ".tsv", ".prn"), read_spectrum_text))
+
+
+# Files of these hold spectra, a row each, and say where their channels lie; .csv and arrays may.
+SPECTRA_ENDINGS: Final = tuple(
+    ending
+    for ending in FORMATS
+    if ending not in (".npy", ".npz", ".csv", ".mat", ".h5", ".hdf5", ".hdr", ".wav", ".tif", ".tiff", ".nc", ".cdf")
+)
 
 
 def register_reader(ending: str, reader: Reader) -> None:
@@ -66,7 +96,7 @@ def register_reader(ending: str, reader: Reader) -> None:
 def read_table(
     path: str | os.PathLike[str],
     *,
-    channels: int | str,
+    channels: int | str | None = None,
     label: str,
     member: str | None = None,
     unit: str = "",
@@ -75,18 +105,19 @@ def read_table(
     """The table in a file of one of the endings in `FORMATS`: arrays, text, spectra, images, sound.
 
     channels: the axis that runs over channels, by number (0 or 1) or by name: "rows" or "columns", "channels" where
-    the format has them, a dimension label or scale of an HDF5 file.  It is never guessed.
+    the format has them, a dimension label or scale of an HDF5 file.  It is never guessed: left out, the file must
+    say so itself, as those of spectra do; a .csv is then text of two columns or more, the axis and the values.
     member: which array of a container; may be left out where there is only one.
     unit: of the entries; without it, what the file says.
     header: of a CSV file, whether its first line names the columns; needed only where that could be data as well.
     Files of type .npy, and contiguous arrays of HDF5 files, are mapped into memory and not read here.
     """
-    held = _read(f"{label} {os.fspath(path)}", Path(path), member, header)
+    held = _read(f"{label} {os.fspath(path)}", Path(path), member, header, is_spectrum=channels is None)
     return table_of(held, channels=channels, label=label, path=os.fspath(path), unit=unit)
 
 
 def read_shape(
-    path: str | os.PathLike[str], *, channels: int | str, label: str, member: str | None = None
+    path: str | os.PathLike[str], *, channels: int | str | None = None, label: str, member: str | None = None
 ) -> tuple[int, int] | None:
     """Rows and channels of the table that `read_table` reads, before anything is unpacked; None of other files."""
     name = f"{label} {os.fspath(path)}"
@@ -95,7 +126,7 @@ def read_shape(
     # The first line of a text does not say how many lines follow.
     if "is_outline" not in known or "header" in known:
         return None
-    held = _read(name, Path(path), member, is_outline=True)
+    held = pixel_rows(name, _read(name, Path(path), member, is_outline=True), channels)
     rows, width = held.values.shape if channel_axis(name, held, channels) == 1 else held.values.shape[::-1]
     return rows, width
 
@@ -103,7 +134,7 @@ def read_shape(
 def read_names(
     path: str | os.PathLike[str],
     *,
-    channels: int | str,
+    channels: int | str | None = None,
     label: str,
     member: str | None = None,
     header: bool | None = None,
@@ -113,7 +144,8 @@ def read_names(
     Entries are not unpacked for it, and of text only the first lines are read.
     """
     name = f"{label} {os.fspath(path)}"
-    held = _read(name, Path(path), member, header, is_outline=True)
+    held = _read(name, Path(path), member, header, is_outline=True, is_spectrum=channels is None)
+    held = pixel_rows(name, held, channels)
     axis = channel_axis(name, held, channels)
     return held.headings[axis], held.headings[1 - axis]
 
@@ -141,11 +173,56 @@ def read_archive(path: str | os.PathLike[str], label: str = "file") -> dict[str,
         return read_members(name, Path(path))
 
 
+def read_spectra(
+    path: str | os.PathLike[str], label: str = "spectra", member: str | None = None
+) -> tuple[Spectrum, ...]:
+    """The spectra in a file with their places on the axis; a single one is named by the file."""
+    name = f"{label} {os.fspath(path)}"
+    return spectra_of(name, Path(path).stem, _read(name, Path(path), member, is_spectrum=True))
+
+
+def library_files(path: Path, label: str = "library") -> tuple[Path, ...]:
+    """The files of a library: itself, those of a folder, or those that a pattern such as minerals/*.txt names."""
+    if path.is_file():
+        return (path,)
+    found = [*path.parent.glob(path.name)] if "*" in path.name else []
+    if path.is_dir():
+        found = [each for each in path.iterdir() if each.suffix.lower() in FORMATS]
+    # The header of an ENVI library lies beside its numbers.
+    files = sorted(each for each in found if each.suffix.lower() != ".hdr" or not each.with_suffix(".sli").is_file())
+    if not files:
+        rule = f"be a file, a folder or a pattern of files that end in one of {', '.join(FORMATS)}"
+        raise MisuseError(f"{label} {path}", rule, "no such file")
+    return tuple(files)
+
+
+def library_units(path: Path, label: str = "library") -> tuple[tuple[str | None, Path], ...]:
+    """The files of a library, each with its element, None where the file names that itself.
+
+    In a folder of folders each of these is an element, and its files are replicates of it.
+    """
+    inner = sorted(each for each in path.iterdir() if each.is_dir()) if path.is_dir() else []
+    if not inner or any(each.suffix.lower() in FORMATS for each in path.iterdir() if each.is_file()):
+        return tuple((None, file) for file in library_files(path, label))
+    return tuple((each.name, file) for each in inner for file in library_files(each, label))
+
+
 def _read(
-    name: str, path: Path, member: str | None, header: bool | None = None, *, is_outline: bool = False
+    name: str,
+    path: Path,
+    member: str | None,
+    header: bool | None = None,
+    *,
+    is_outline: bool = False,
+    is_spectrum: bool = False,
 ) -> ReaderOutput:
-    """Read a file by its ending; as an outline where that is asked for and its format has one."""
+    """Read a file by its ending; as an outline where that is asked for and its format has one.
+
+    is_spectrum: read a .csv as text of an axis and values, or below a header of places as a line a spectrum.
+    """
     reader = FORMATS.get(path.suffix.lower())
+    if reader is read_csv and is_spectrum:
+        reader = read_spectrum_csv
     if reader is None:
         given = repr(path.suffix) if path.suffix else "no ending"
         raise MisuseError(name, f"end in one of {', '.join(FORMATS)}", given)
@@ -272,7 +349,7 @@ def open_array(path: Path, member: str | None, label: str) -> ReaderOutput:
     """Open the array in a file, mapped where it can be.  label: what it is for, in messages."""
     opener = {".zarr": _zarr, ".h5": _hdf5, ".hdf5": _hdf5, ".hdr": _envi}.get(path.suffix.lower())
     if opener is None:
-        return ReaderOutput(read_array(path, member))
+        return _opened_whole(read_file(path, member))
     name = f"{label} {path}"
     if opener is not _zarr:
         check_file(name, path)
@@ -280,6 +357,16 @@ def open_array(path: Path, member: str | None, label: str) -> ReaderOutput:
         raise MisuseError(name, "be a Zarr array or group", "no such file")
     with sound(name, path):
         return opener(name, path, member)
+
+
+def _opened_whole(held: ReaderOutput) -> ReaderOutput:
+    """An array in memory, with the names of an image's axes and of what lies along them."""
+    if held.values.ndim < 3 or not all(held.axes) or len(held.axes) < held.values.ndim:
+        return ReaderOutput(held.values)
+    names = tuple(axis[0] for axis in held.axes)
+    along = zip(names, held.headings, strict=True)
+    coordinates = {axis: (np.array(entries), "") for axis, entries in along if entries is not None}
+    return ReaderOutput(held.values, axes=tuple((axis,) for axis in names), coordinates=coordinates)
 
 
 def _envi(name: str, path: Path, member: str | None) -> ReaderOutput:  # noqa: ARG001  an image is one array

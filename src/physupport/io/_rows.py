@@ -249,7 +249,7 @@ class ReadRows:
 
 def _check_real(table: NDArray[np.generic]) -> NDArray[np.generic]:
     """Refuse what a cast to float64 would change in silence: imaginary parts, masks, texts, dates, truth values."""
-    if isinstance(table, np.ma.MaskedArray):
+    if np.ma.isMaskedArray(table):
         raise MisuseError("rows", "have no mask", "a masked array", "Leave rows out, or fill them in, beforehand.")
     if table.dtype.kind not in "iuf":
         raise MisuseError("rows", "be real numbers", f"dtype {table.dtype}", "Complex data go in as pairs: as_pairs.")

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import read_only_view
+from .._checks import is_whole, read_only_view
 from .._codec import rows_hash
 from .._errors import MisuseError, shown
 from .._typing import Array, IntArray
@@ -82,11 +82,23 @@ class Table:
 
 def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Real or complex numbers; masks, truth values, texts, dates, records and objects are refused."""
-    if isinstance(values, np.ma.MaskedArray):
+    if np.ma.isMaskedArray(values):
         raise MisuseError(name, "have no mask", "a masked array", "Leave rows out, or fill them in, beforehand.")
     if values.dtype.kind not in "iufc":
         raise MisuseError(name, "hold real or complex numbers", f"dtype {values.dtype}")
     return values
+
+
+def check_counted(name: str, values: NDArray[np.generic], channels: Sequence[str] | None) -> None:
+    """Refuse entries (T, q) that are no counts, by the first channel that has one."""
+    held = np.asarray(values, dtype=np.float64)
+    wrong = ~(np.isfinite(held) & (held >= 0.0) & (held == np.floor(held)))
+    if wrong.any():
+        row, channel = np.argwhere(wrong)[0].tolist()
+        place = f"channel {channel}" if channels is None else f"channel {channel} ({channels[channel]})"
+        found = f"{held[row, channel]:g} in {place}" + (f" of row {row}" if len(held) > 1 else "")
+        remedy = "Rates, backgrounds subtracted and dead times corrected are no counts."
+        raise MisuseError(name, "hold counts: whole numbers, none negative", found, remedy)
 
 
 def check_names(name: str, what: str, names: tuple[str, ...]) -> None:
@@ -119,6 +131,8 @@ class ReaderOutput:
 def table_of(held: ReaderOutput, *, channels: int | str | None, label: str, path: str | None, unit: str) -> Table:
     """The table in which rows are rows and the given axis runs over channels; unit: where its holder states none."""
     name = label if path is None else f"{label} {path}"
+    shape = held.values.shape
+    held = pixel_rows(name, held, channels)
     values = held.values
     axis = channel_axis(name, held, channels)
     if not same_unit(unit, held.unit):
@@ -127,8 +141,36 @@ def table_of(held: ReaderOutput, *, channels: int | str | None, label: str, path
     names = held.headings[axis]
     if names is None:
         names = tuple(map(str, range(values.shape[axis])))
-    source = Source(label, path, held.member, values.shape, values.dtype.name, unit or held.unit)
+    source = Source(label, path, held.member, shape, values.dtype.name, unit or held.unit)
     return Table(values if axis == 1 else values.T, names, source)
+
+
+def pixel_rows(name: str, held: ReaderOutput, channels: int | str | None) -> ReaderOutput:
+    """An image of any number of axes as a table with a row for each pixel, in their order; a table as it is.
+
+    Unless channels are said to lie along another axis, they are the last, as in maps.
+    """
+    count = held.values.ndim
+    if count < 3:
+        return held
+    axes = [*held.axes, *[()] * count][:count]
+    headings = [*held.headings, *[None] * count][:count]
+    named = [k for k, own in enumerate(axes) if channels in own]
+    is_number = is_whole(channels) and -count <= channels < count
+    axis = named[0] if named else int(channels) % count if is_number else count - 1  # type: ignore[arg-type]
+    if channels is not None and not named and not is_number:
+        rule = f"be read with channels one of its axes, 0 to {count - 1}"
+        raise MisuseError(name, rule, shown(channels), "Leave it out where channels are the last.")
+    values = np.moveaxis(check_numbers(name, held.values), axis, -1)
+    given: list[Any] = [] if channels is None else [channels]
+    own_names = ("columns", "channels", *axes[axis], *given)
+    return replace(
+        held,
+        values=values.reshape(-1, values.shape[-1]),
+        axes=(("rows", "pixels"), own_names),
+        headings=(None, headings[axis]),
+        channel_axis=1,
+    )
 
 
 def channel_axis(name: str, held: ReaderOutput, channels: int | str | None) -> int:
@@ -141,8 +183,8 @@ def channel_axis(name: str, held: ReaderOutput, channels: int | str | None) -> i
         raise MisuseError(name, "have two axes, rows and channels", f"shape {values.shape}", remedy)
     if values.size == 0:
         raise MisuseError(name, "hold at least one number", f"shape {values.shape}")
-    if held.channel_axis is None:
-        return _axis(name, channels, held.axes)
+    if held.channel_axis is None:  # a format that calls an axis channels has them there
+        return _axis(name, "channels" if channels is None else channels, held.axes)
     if channels not in (None, held.channel_axis, *held.axes[held.channel_axis]) or type(channels) is bool:
         rule = "have its channels in columns, as frames and recordings do"
         raise MisuseError(name, rule, f"channels={channels!r}", "Leave channels out, or transpose it.")
@@ -151,8 +193,7 @@ def channel_axis(name: str, held: ReaderOutput, channels: int | str | None) -> i
 
 def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) -> int:
     """The axis meant; none is ever chosen because of its length."""
-    is_number = isinstance(channels, int | np.integer) and type(channels) is not bool
-    if is_number and channels in (0, 1):
+    if is_whole(channels) and channels in (0, 1):
         return int(channels)
     matches = [axis for axis, names in enumerate(axes) if channels in names]
     if len(matches) == 1:
@@ -161,7 +202,7 @@ def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) 
         raise MisuseError(name, "have axes of different names", f"{shown(channels)} twice", "Give the axis by number.")
     known = [repr(each) for names in axes for each in names]
     rule = f"be read with channels one of its axes, {', '.join(['0', *known])} or 1"
-    given = "no axis" if channels is None else shown(channels)
+    given = "no axis" if channels in (None, "channels") else shown(channels)
     raise MisuseError(name, rule, given, "Name the axis that runs over channels.")
 
 
@@ -279,7 +320,7 @@ def _recording(label: str, value: Any, time: Time = None) -> ReaderOutput:  # no
     """
     names = tuple(map(str, value.ch_names))
     samples = np.asarray(value.get_data())  # (channels, times) or (epochs, channels, times)
-    rows = np.atleast_2d(_at_time(label, samples, np.asarray(value.times), time))
+    rows = np.atleast_2d(at_time(label, samples, np.asarray(value.times), time))
     unit = _unit(label, value.info)
     return ReaderOutput(rows, axes=_AXES, headings=(None, names), unit=unit, channel_axis=1)
 
@@ -292,8 +333,8 @@ def _covariance(value: Any) -> ReaderOutput:  # noqa: ANN401  mne carries no typ
     return ReaderOutput(values, axes=_AXES, headings=(names, names), channel_axis=1)
 
 
-def _at_time(label: str, samples: Array, times: Array, time: Time) -> Array:
-    """(..., channels) at one time, or the mean over a window: times are neither repeats of one mean nor independent."""
+def at_time(label: str, samples: Array, times: Array, time: Time) -> Array:
+    """Return (..., channels) at one time or averaged over a window: times are neither repeats nor independent."""
     if time is None and len(times) > 1:
         remedy = (
             f"Choose one: as_table(..., time={times[len(times) // 2]:.4g}) takes one time, "
@@ -342,6 +383,10 @@ def as_table(value: ArrayLike, *, channels: int | str | None, label: str, unit: 
     if kind_of(value) == "DataArray" and (channels,) not in held.axes:
         rule = f"be read with channels one of its dimensions, {', '.join(repr(name) for (name,) in held.axes)}"
         raise MisuseError(label, rule, "no name" if channels is None else repr(channels))
+    shape = np.shape(held.values)
+    if len(shape) > 2:  # pixels are signals of their own, not rows of one
+        rule = "have two axes, rows and channels"
+        raise MisuseError(label, rule, f"shape {shape}", "An image goes to physupport.maps, or is one pixel of it.")
     return table_of(held, channels=channels, label=label, path=None, unit=unit)
 
 

@@ -1,5 +1,6 @@
 """Text files: tables of cells separated by commas, and spectra as counters and microscopes write them."""
 
+import cmath
 import csv
 import os
 import re
@@ -224,7 +225,7 @@ def read_iaea(name: str, path: Path, member: str | None) -> ReaderOutput:
     """Sections `$NAME:`; `$DATA:` has the numbers of the first and the last channel, and then the counts."""
     check_no_member(name, member)
     sections = _sections(name, r"^\$([A-Z_.0-9]+):", path)
-    first, last, *counts = read_reals(_section(name, sections, "DATA").split())
+    first, last, *counts = _finite(name, _section(name, sections, "DATA").split(), skipped=2)
     if len(counts) != last - first + 1:
         raise MisuseError(name, f"hold the counts of channels {first:g} to {last:g}", f"{len(counts)} of them")
     # In the first of the two, the coefficients are preceded by their number.
@@ -232,20 +233,28 @@ def read_iaea(name: str, path: Path, member: str | None) -> ReaderOutput:
     return _spectrum(counts, *_calibrated(words, np.arange(first, last + 1)), "counts")
 
 
+def _finite(name: str, words: Sequence[str], skipped: int = 0) -> list[float]:
+    """Finite numbers, the first of which, so many, belong to no channel."""
+    for channel, word in enumerate(words, -skipped):
+        if not (is_number(word) and cmath.isfinite(complex(word))):
+            raise MisuseError(name, "hold finite numbers", f"{_cut(word)!r} in channel {channel} of its data")
+    return read_reals(words)
+
+
 def _calibrated(words: Sequence[str], channels: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
-    """The energies that a polynomial gives to channels, and their unit, which may stand behind its coefficients."""
+    """The energies that a polynomial gives to channels, and their unit, keV unless named behind the coefficients."""
     unit = words[-1] if words and words[-1].isalpha() else ""
     coefficients = read_reals(words[: len(words) - bool(unit)])
     if not any(coefficients[1:]):  # as a counter that was never calibrated writes it
         return channels, ""
-    return np.asarray(polynomial.polyval(channels, coefficients)), unit
+    return np.asarray(polynomial.polyval(channels, coefficients)), unit or "keV"
 
 
 def read_mca(name: str, path: Path, member: str | None) -> ReaderOutput:
     """Sections `<<NAME>>`: a count a line in DATA, and pairs of channel and energy in CALIBRATION, if it is there."""
     check_no_member(name, member)
     sections = _sections(name, r"^<<([^<>]+)>>", path)
-    counts = read_reals(_section(name, sections, "DATA").split())
+    counts = _finite(name, _section(name, sections, "DATA").split())
     if "END" not in sections:
         raise MisuseError(name, "close its data by <<END>>", "a file without it, which may have been cut off")
     label, _, pairs = sections.get("CALIBRATION", "").partition("\n")
@@ -267,6 +276,8 @@ def read_emsa(name: str, path: Path, member: str | None) -> ReaderOutput:
     is_pairs = keys.get("DATATYPE", "Y").upper() == "XY"
     numbers = np.array(read_reals(re.split(r"[,\s]+", body.partition("\n")[2].partition("#")[0].strip(", \r\n\t"))))
     wanted = int(float(keys["NPOINTS"]))
+    if is_pairs and "#ENDOFDATA" in body and len(numbers) % 2 == 0:
+        wanted = len(numbers) // 2  # whole, whatever the header counts: that of the example of the format is one short
     if len(numbers) != wanted * (1 + is_pairs):
         raise MisuseError(name, f"hold the {wanted} points that its header names", f"{len(numbers)} numbers")
     places = float(keys.get("OFFSET", 0)) + float(keys.get("XPERCHAN", 0)) * np.arange(wanted)

@@ -1,5 +1,14 @@
 from . import conformal as conformal, counts as counts, rotation as rotation, simulation as simulation
+from ._amounts import (
+    Amounts as Amounts,
+    Interval as Interval,
+    amounts_reason as amounts_reason,
+    listed_columns as listed_columns,
+    sublevel as sublevel,
+    union as union,
+)
 from ._by_evidence import ByEvidence as ByEvidence, EvidenceJudge as EvidenceJudge
+from ._by_invariant import ByInvariant as ByInvariant
 from ._decide import (
     best_explanation as best_explanation,
     best_keys as best_keys,
@@ -13,6 +22,7 @@ from ._evidence import (
     doubling_checkpoints as doubling_checkpoints,
     joint_path as joint_path,
 )
+from ._invariant import SharedEvidence as SharedEvidence
 from ._judge import (
     Judge as Judge,
     Panel as Panel,
@@ -21,7 +31,12 @@ from ._judge import (
     VerdictCache as VerdictCache,
     Verdicts as Verdicts,
 )
-from ._running import RunningEvidence as RunningEvidence, contradiction as contradiction
+from ._running import (
+    RUNNING as RUNNING,
+    RunningEvidence as RunningEvidence,
+    RunningStream as RunningStream,
+    contradiction as contradiction,
+)
 from ._specs import (
     JUDGES as JUDGES,
     MOST_SPLITS as MOST_SPLITS,

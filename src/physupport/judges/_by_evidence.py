@@ -10,8 +10,8 @@ most 1 under e, and so has the mean over splits.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
-from typing import Any, ClassVar, Self, final
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self, cast, final
 
 import numpy as np
 from flint import arb, ctx
@@ -21,10 +21,23 @@ from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
-from ..laws import Design, Law, LinearStream, agreement
+from ..laws import Design, Law, Opponent, agreement, streams
+from ._amounts import (
+    Amounts,
+    Asked,
+    Interval,
+    active_of,
+    amounts_reason,
+    gathered,
+    listed_columns,
+    log_average,
+    sublevel,
+)
+from ._cells import parameter_facts
 from ._decide import compared, decided, verdicts
-from ._evidence import Bounds, Evidence, Factor, final_bounds, log_mean, sum_down, sum_up
+from ._evidence import Bounds, Evidence, Factor, final_bounds, log_mean, sum_down, sum_up, threshold_bounds
 from ._judge import Judge, Verdict, Verdicts, block_around
+from ._linear_cells import LinearCells, ask_all, cell_opponent
 from ._specs import FIXED, MOST_SPLITS, JudgeSpec, Sealed, register
 from .rotation._table import Draws
 
@@ -53,6 +66,7 @@ class ByEvidence(JudgeSpec):
     the final value may be averaged; that of other streams at their end is multiplied with it.
     noise: share of the level at which a stated noise is tested (`noise_facts`); unless it is given, a protocol sets it
     where a law states a noise that rows can refute, and leaves it out where none does.
+    cells: elements lie anywhere in cells (`search`), which a protocol sets; splits then are averaged over.
     """
 
     kind: ClassVar[str] = "evidence"
@@ -66,6 +80,7 @@ class ByEvidence(JudgeSpec):
     n_splits: int = 8
     proposal: float = 0.5
     noise: float | None = field(default=None, metadata=FIXED)
+    cells: bool = field(default=False, metadata=FIXED)
 
     def __post_init__(self) -> None:
         if self.split is not None and self.split not in SPLITS:
@@ -84,7 +99,7 @@ class ByEvidence(JudgeSpec):
                 "proposal", "be left out with split = 'fission'", options["proposal"], "All of a row proposes."
             )
         if split in (None, "rows") and options.get("n_splits", 1) == 1:
-            return cls()
+            return cls(**{name: value for name, value in options.items() if name != "split"})
         return cls(**{"split": "rows", **options})
 
     @property
@@ -94,13 +109,8 @@ class ByEvidence(JudgeSpec):
 
     @property
     def has_facts(self) -> bool:
-        """True if the noise is tested."""
-        return self.noise is not None
-
-    @property
-    def withholds(self) -> bool:
-        """True if the noise is tested: labels are withheld where it is refuted."""
-        return self.noise is not None
+        """True if the noise is tested, or cells are searched."""
+        return self.noise_share is not None or self.cells
 
     @property
     def trusts_noise(self) -> bool:
@@ -118,22 +128,18 @@ class ByEvidence(JudgeSpec):
         return self.n_splits if self.split == "fission" else 0
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """The judge with the test of the noise, where rows can refute a noise that a law states.
-
-        A covariance that was estimated is refused: likelihoods would take its errors for signals.
-        """
-        if any(law.covariance_freedom is not None for law in laws):
-            rule = "be 'rotation' where the covariance of the noise is estimated from rows"
-            remedy = 'Write judge = "rotation", or give a covariance that is known.'
-            raise MisuseError("judge", rule, "'evidence'", remedy)
-        is_stated = any(law.noise_test(bank) is not None for law in laws)
-        return replace(self, noise=(self.noise or NOISE_SHARE) if is_stated else None)
+        """The judge with the test of the noise, where rows can refute a noise that a law states."""
+        cells = any(law.has_cells for law in laws)
+        split = self.split or ("rows" if cells else None)
+        return replace(self, noise=tested_share(self.kind, self.noise, bank, laws), cells=cells, split=split)
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand; streams, checkpoints and numerators stand with the streams."""
         content: dict[str, object] = {"judge": self.kind, "assumes": _OF_SPLITS if self.split else _ALONG_ROWS}
         if self.split is not None:
             content |= {"split": self.split, "n_splits": self.n_splits, "proposal": float(self.proposal)}
+        if self.cells:
+            content["cells"] = True
         return content if self.noise is None else content | {"noise": float(self.noise)}
 
     def check_laws(self, laws: Sequence[Law]) -> None:
@@ -146,7 +152,10 @@ class ByEvidence(JudgeSpec):
     def check_rows(self, law: Law, n_rows: int) -> None:
         """Raise for a single row that is to be divided; other laws refuse it where shares are checked."""
         if self.split != "fission" and law.is_linear and n_rows < 2:
-            remedy = 'Take split = "fission" where the noise is known, or judge = "rotation" where responses are exact.'
+            remedy = (
+                'Take split = "fission" where the noise is known, or judge = "rotation" or "invariant" where responses '
+                "are exact."
+            )
             raise MisuseError("split", "not be 'rows' for a single row", f"{n_rows} row", remedy)
 
     def open(self, sealed: Sealed) -> Judge:
@@ -157,7 +166,7 @@ class ByEvidence(JudgeSpec):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class EvidenceJudge(Judge):
     """Certified verdicts of an e-process at one level."""
 
@@ -190,6 +199,17 @@ class EvidenceJudge(Judge):
         single = np.array([e])
         return np.append(near, single), Verdicts.joined([near_verdicts, self.verdicts(single)])
 
+    def amounts(self, possible: IntArray) -> Amounts:
+        """Those of rows of one mean, where no other stream is judged along with them."""
+        if self.sealed is None:
+            return Amounts(reason="judge")
+        if len(self.sealed.streams) > 1:
+            return Amounts(reason="streams")
+        (stream,) = self.sealed.streams
+        design = stream.law.design(self.sealed.bank)
+        (factor,) = self.evidence.factors
+        return linear_amounts(design, [(factor,)], stream.keys_of(possible), np.zeros(len(possible)), self.level)
+
     @property
     def error(self) -> float | None:
         """The error of the responses if the only stream is that of the deployment rows; None otherwise."""
@@ -201,16 +221,16 @@ class EvidenceJudge(Judge):
         """The unit of the error, as in `Design.error_scale`."""
         return "" if self._design is None else self._design.error_scale
 
-    @property
+    @cached_property
     def _design(self) -> Design | None:
         if self.sealed is None or len(self.sealed.streams) > 1:
             return None
         (stream,) = self.sealed.streams
         return stream.law.design(self.sealed.bank)
 
-    def refutes(self, possible: IntArray) -> bool:
+    def refutes(self, possible: IntArray, error: float) -> bool:
         """True if the rows refute the noise of all these explanations, where it is tested."""
-        facts = self.facts(possible)
+        facts = noise_facts(self.spec.noise, self.sealed, possible, error)
         return facts is not None and bool(facts["is_withheld"])
 
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
@@ -223,20 +243,40 @@ class EvidenceJudge(Judge):
         return noise_facts(self.spec.noise, self.sealed, possible)
 
 
-def noise_facts(share: float | None, sealed: Sealed | None, possible: IntArray) -> dict[str, object] | None:
+def tested_share(kind: str, share: float | None, bank: Bank, laws: Sequence[Law]) -> float | None:
+    """The share of the level at which the noise is tested; None where rows cannot refute one that a law states.
+
+    A covariance that was estimated is refused: likelihoods would take its errors for signals.
+    """
+    if any(law.covariance_freedom is not None for law in laws):
+        rule = "be 'rotation' where the covariance of the noise is estimated from rows"
+        remedy = 'Write judge = "rotation", or give a covariance that is known.'
+        raise MisuseError("judge", rule, repr(kind), remedy)
+    is_stated = any(law.noise_test(bank) is not None for law in laws)
+    return (share or NOISE_SHARE) if is_stated else None
+
+
+def noise_facts(
+    share: float | None, sealed: Sealed | None, possible: IntArray, error: float | None = None
+) -> dict[str, object] | None:
     r"""Test the noise that the explanations left state, in every stream; all that is stated if none is left.
 
     Labels are withheld if the rows refute the noise of every explanation left.  If the truth is among these, this
     happens with probability at most the share of the level, divided among the tested streams: the p-value of its noise
     setting is uniform, and the largest p-value is no smaller.  A report without labels states nothing false, so the
     test costs no part of the level of the judge.
+
+    error: of the responses, that of the laws unless given.  Beside a response with an error nothing is noise alone.
     """
     if share is None or sealed is None:
         return None
     asked = possible if len(possible) else np.arange(sealed.size)
     findings: list[dict[str, Any]] = []
     for stream in sealed.streams:
-        test = stream.law.noise_test(sealed.bank)
+        law: Law = stream.law
+        if error is not None and law.error_words:
+            law = replace(cast("Any", law), error=error or None)
+        test = law.noise_test(sealed.bank)
         seen = None if test is None else test(stream.rows)
         if seen is None:
             continue
@@ -273,7 +313,21 @@ class AverageJudge(Judge):
     error: float | None = None
     error_scale: str = ""
     log_evidence_at: Callable[[float, IntArray], Bounds] | None = None  # of keys (k,), with a larger error
-    refuted: Callable[[IntArray], bool] | None = None
+    refuted: Callable[[IntArray, float], bool] | None = None
+    find_runs: Callable[[], list[tuple[int, int]]] | None = field(default=None, repr=False)
+    # Of keys (k,) with the log evidence (k,) of the other streams against their explanations.
+    find_amounts: Callable[[IntArray, Array], Amounts] | None = field(default=None, repr=False)
+
+    def amounts(self, possible: IntArray) -> Amounts:
+        """The intervals that the stream finds."""
+        if self.find_amounts is None:
+            return Amounts(reason="judge")
+        beside = final_bounds(self.evidence, possible).lower
+        return self.find_amounts(self.keys_of(possible), beside)
+
+    def unlisted_runs(self) -> list[tuple[int, int]]:
+        """The runs that the stream finds; none beside other streams."""
+        return [] if self.find_runs is None else self.find_runs()
 
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
         """The same with responses that are right to within an error; open where the bounds of a fit are too wide."""
@@ -286,9 +340,9 @@ class AverageJudge(Judge):
             Bounds(sum_down(own.lower[where], beside.lower), sum_up(own.upper[where], beside.upper)), self.level
         )
 
-    def refutes(self, possible: IntArray) -> bool:
+    def refutes(self, possible: IntArray, error: float) -> bool:
         """True if the rows refute the noise of all these explanations, where it is tested."""
-        return self.refuted is not None and self.refuted(possible)
+        return self.refuted is not None and self.refuted(possible, error)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
@@ -315,6 +369,8 @@ def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
     spec.check_rows(stream.law, stream.rows.n_rows)
     rows = design.whitened_rows(stream.rows, stream.law.is_complex)
     trials = _trials(spec, design, rows, sealed.draws_seed)
+    if design.ranges is not None:
+        return _of_cells(spec, sealed, design, trials, stream.keys_of)
     bounds = np.empty((2, len(design.supports) * len(design.deviations)))
     for setting, splits in enumerate(trials):
         keys = np.arange(setting, bounds.shape[1], len(trials))
@@ -335,15 +391,104 @@ def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
 
     facts = partial(noise_facts, spec.noise, sealed)
 
-    def refutes(possible: IntArray) -> bool:
-        found = facts(possible)
+    def refutes(possible: IntArray, error: float) -> bool:
+        found = facts(possible, error)
         return found is not None and bool(found["is_withheld"])
 
     # The laws of other streams have exact responses.
     has_errors = design.error_size is not None and evidence is None
     errors = (design.error, design.error_scale, log_evidence_at, refutes) if has_errors else ()
     average = (Bounds(*bounds), ball, evidence, spec, facts)
-    return AverageJudge(sealed.size, sealed.level, stream.keys_of, *average, *errors)
+
+    def amounts(keys: IntArray, beside: Array) -> Amounts:
+        return linear_amounts(design, trials, keys, beside, sealed.level)
+
+    judge = AverageJudge(sealed.size, sealed.level, stream.keys_of, *average, *errors)
+    return replace(judge, find_amounts=amounts)
+
+
+def linear_amounts(
+    design: Design | None, trials: Sequence[Sequence[Factor]], keys: IntArray, beside: Array, level: float
+) -> Amounts:
+    """The coefficients that evidence does not reject, in closed form for each part of the rows.
+
+    trials: the splits of each noise setting, whose evidence is averaged, or one factor along the rows.
+    """
+    if design is None:
+        return Amounts(reason="judge")
+    most = threshold_bounds(level)[1]
+
+    def interval(key: int, columns: tuple[int, ...], other: float) -> Interval | None:
+        return _coefficient(design, trials[key % len(trials)], key, columns[0], most - other)
+
+    asked = []
+    for key, other in zip(keys.tolist(), beside.tolist(), strict=True):
+        active = active_of(design.supports, key // len(design.deviations))
+        reason = amounts_reason(design, [design.names[column] for column in active])
+        if reason:
+            return Amounts(reason=reason)
+        asked.append(Asked(key, listed_columns(design, active), other))
+    return gathered("coefficients", asked, interval, nests=False)
+
+
+def _coefficient(design: Design, factors: Sequence[Factor], key: int, column: int, most: float) -> Interval | None:
+    """The values of one coefficient, within its bounds, that the factors leave."""
+    box = float(design.low[column]), float(design.high[column])
+    profiles = []
+    logs = []
+    for factor in factors:
+        stream = cast("streams.LinearStream", factor.stream)
+        profile = stream.profile(key, column)
+        if profile is None:
+            return box
+        profiles.append(profile)
+        logs.append(factor.ratio(np.array([key])).lower[0, 1:])
+    is_mean = len(factors) > 1
+
+    def value(amount: float) -> float:
+        parts = [log + profile.falls(amount) for log, profile in zip(logs, profiles, strict=True)]
+        return log_average(np.concatenate(parts), is_mean=is_mean)
+
+    centre = float(np.median([profile.centre[-1] for profile in profiles]))
+    scale = float(profiles[0].scale)
+    left = sublevel(value, most, centre, scale, -np.inf)
+    if left is None or left[1] < box[0] or left[0] > box[1]:
+        return None
+    return max(left[0], box[0]), min(left[1], box[1])
+
+
+def _of_cells(
+    spec: ByEvidence,
+    sealed: Sealed,
+    design: Design,
+    trials: Sequence[tuple[Factor, ...]],
+    keys_of: Callable[[IntArray], IntArray],
+) -> AverageJudge:
+    """The judge by the least mean evidence over the cells of every key."""
+    threshold = threshold_bounds(sealed.level)[1]
+    settings = [LinearCells(design, splits, setting, threshold) for setting, splits in enumerate(trials)]
+    lower, upper = np.empty((2, len(design.supports) * len(design.deviations)))
+    asked = 0
+    for setting, cells in enumerate(settings):
+        answers = ask_all(cells)
+        lower[setting :: len(settings)], upper[setting :: len(settings)] = answers.log_evidence
+        asked += answers.n_asked
+
+    def ball(key: int, bits: int) -> arb:  # no more bits narrow what the search leaves open
+        with ctx.workprec(bits):
+            return arb(lower[key]).union(arb(upper[key]))
+
+    def facts(possible: IntArray) -> dict[str, object]:
+        nothing = {"is_best_rejected": False, "is_withheld": False, "level": sealed.level, "findings": []}
+        own = noise_facts(spec.noise, sealed, possible) or nothing
+        left = np.unique(keys_of(possible))
+        kept = [
+            (cells, (left[left % len(settings) == setting] // len(settings)).tolist())
+            for setting, cells in enumerate(settings)
+        ]
+        return own | parameter_facts(kept, asked)
+
+    return AverageJudge(sealed.size, sealed.level, keys_of, Bounds(lower, upper), ball, None, spec, facts)
 
 
 def _mean_ratio(splits: Sequence[Factor], keys: IntArray) -> Bounds:
@@ -356,11 +501,13 @@ def _trial(design: Design, proposing: Field, judging: Field) -> Factor:
     """The judging part of one split, under every key, and the density that the other part chose."""
     is_complex = np.iscomplexobj(design.columns)
     first, second = (ArrayRows(as_pairs(part) if is_complex else part) for part in (proposing, judging))
-    proposal = LinearStream(design, first, np.array([first.n_rows]), is_complex, fits={})
-    stream = LinearStream(design, second, np.array([second.n_rows]), is_complex)
-    return Factor(
-        "the rows", stream, np.asarray, proposal.opponent(np.arange(proposal.n_keys)).numerator(stream, second)
-    )
+    proposal = streams.linear_stream(design, first, np.array([first.n_rows]), is_complex=is_complex, keeps_fits=True)
+    stream = streams.linear_stream(design, second, np.array([second.n_rows]), is_complex=is_complex)
+    if design.ranges is None:
+        opponent: Opponent = proposal.opponent(np.arange(proposal.n_keys))
+    else:
+        opponent = cell_opponent(cast("streams.LinearStream", proposal))
+    return Factor("the rows", stream, np.asarray, opponent.numerator(stream, second))
 
 
 def _trials(spec: ByEvidence, design: Design, rows: Field, seed: int) -> tuple[tuple[Factor, ...], ...]:
@@ -371,7 +518,9 @@ def _trials(spec: ByEvidence, design: Design, rows: Field, seed: int) -> tuple[t
         orders = np.argsort(draws.uniform((spec.n_splits, len(rows))), axis=1, kind="stable")
         return (tuple(_trial(design, rows[order[:count]], rows[order[count:]]) for order in orders),)
     if None in design.deviations:
-        remedy = 'Give the noise, or take judge = "rotation", which does not need it, where responses are exact.'
+        remedy = (
+            'Give the noise, or take judge = "rotation" or "invariant", which do not need it, with exact responses.'
+        )
         raise MisuseError("split", "be 'rows' where the noise is not known", "'fission'", remedy)
     is_complex = np.iscomplexobj(rows)
     normals = draws.field_normal((spec.n_splits, *rows.shape), is_complex) / np.sqrt(2.0 if is_complex else 1.0)

@@ -17,7 +17,7 @@ from ..banks import Bank
 from ..laws import Scores, Stream, check_checkpoints
 
 if TYPE_CHECKING:
-    from ..laws.streams import LinearStream
+    from ..laws.streams import BandedStream, LinearStream
 
 
 FLOAT_BITS = 53
@@ -271,7 +271,7 @@ class Factor:
 
     def widened(self, error: float) -> "Factor":
         """The factor with the same numerator for responses right to within this error, if the stream has a scale."""
-        stream = cast("LinearStream", self.stream)  # the only one whose design may have a scale
+        stream = cast("LinearStream | BandedStream", self.stream)  # the only one whose design may have a scale
         return Factor(self.name, stream.widened(error), self.keys_of, self.numerator, self.most_entries)
 
     @cached_property
@@ -298,14 +298,19 @@ class Factor:
         A key that is the numerator itself has the ratio 1 exactly.
         """
         proposal, numerator = self.numerator
-        below = self.scored.bounds(keys)  # (k, c) each
-        above = self._numerators.bounds(np.array([numerator]))  # (1, c) each; often among those of the keys
-        lower = sum_down(above.lower, -below.upper)
-        upper = sum_up(above.upper, -below.lower)
+        lower, upper = self._over(self.scored.bounds(keys))
         if proposal is self.stream:
             lower[keys == numerator] = upper[keys == numerator] = 0.0
         unread = np.zeros((len(keys), 1))
         return Bounds(np.hstack([unread, lower]), np.hstack([unread, upper]))
+
+    def against(self, scores: Scores) -> Bounds:
+        """Bounds (k, c) of the log of the numerator over densities with these scores."""
+        return self._over(score_bounds(self.name, scores))
+
+    def _over(self, below: Bounds) -> Bounds:
+        above = self._numerators.bounds(np.array([self.numerator[1]]))  # (1, c); often among those of the keys
+        return Bounds(sum_down(above.lower, -below.upper), sum_up(above.upper, -below.lower))
 
     def ratio_balls(self, key: int, bits: int) -> list[arb]:
         """The same of one key in balls at this precision, c + 1 of them."""

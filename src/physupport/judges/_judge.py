@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,10 @@ from .._checks import check_array, check_count, check_indices, read_only
 from .._codec import bound_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
+from ._amounts import Amounts
+
+if TYPE_CHECKING:
+    from ._specs import JudgeSpec
 
 Codes = NDArray[np.uint8]
 
@@ -75,10 +79,6 @@ class Verdicts:
         bits = None if self.bits is None else self.bits[chosen]
         return Verdicts(self.codes[chosen], self.lower[chosen], self.upper[chosen], bits)
 
-    def at_level(self, column: int) -> "Verdicts":
-        """(k,) those at one of several levels."""
-        return Verdicts(self.codes[:, column], self.lower[:, column], self.upper[:, column], self.bits)
-
     def margins(self) -> Array:
         """Both bounds side by side, (k, 2) of (k,) columns."""
         return np.stack([self.lower, self.upper], axis=-1)
@@ -133,7 +133,7 @@ class Judge:
             """The probability; None if the judge does not know it and the level of the protocol is taken."""
 
         @property
-        def spec(self) -> "Described":
+        def spec(self) -> "JudgeSpec":
             """The specification that opened the judge."""
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
@@ -158,21 +158,37 @@ class Judge:
 
     @property
     def error_scale(self) -> str:
-        """The unit of the error: "peak", "value" or "angle", see `Design`; empty if there is none (default)."""
+        """The unit of the error, as in `Design.error_scale`; empty if there is no error (default)."""
         return ""
 
-    def refutes(self, possible: IntArray) -> bool:  # noqa: ARG002
-        """True if rows refute these explanations at every error, so that labels are withheld (default: False)."""
+    def refutes(self, possible: IntArray, error: float) -> bool:  # noqa: ARG002
+        """True if rows refute these explanations at an error, so that labels are withheld (default: False)."""
         return False
 
     def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
-        """Verdicts (k,) if responses are right to within this error, which is at least that of the judge.
+        """Verdicts (k,) if responses are right to within this error, be it smaller or larger than that of the judge.
 
         Evidence has the same numerator at every error, and an explanation with a larger error contains the one with a
         smaller error.  So the truth is rejected at its own error, or at any larger one, with probability at most the
         level, and the statements at all errors are simultaneously true with probability at least 1 - level.
         """
         raise NotImplementedError
+
+    def amounts(self, possible: IntArray) -> Amounts:  # noqa: ARG002
+        """The intervals of the amounts of all elements under these explanations (default: none).
+
+        The true amounts lie in them whenever the judge keeps the truth, or at a share of the level that was set aside
+        before the rows were read.  Either way they are simultaneously true with all labels at the level of the judge.
+        """
+        return Amounts(reason="judge")
+
+    def unlisted_runs(self) -> list[tuple[int, int]]:
+        """Runs (first, last) of generic columns, in each of which something unlisted has a part (default: none).
+
+        All explanations with the other generic columns alone are rejected.  Numerators are the same, and the truth is
+        rejected with probability at most the level, so all runs are right together with all labels.
+        """
+        return []
 
     def facts(self, possible: IntArray) -> dict[str, object] | None:  # noqa: ARG002
         """Facts about the answer as a whole, if these explanations are possible at the end of a run (default: none).
@@ -186,13 +202,6 @@ class Judge:
     def encode(self) -> dict[str, object]:
         """The judge as a frozen protocol describes it (default: its specification)."""
         return self.spec.encode()
-
-
-class Described(Protocol):
-    """An object that a frozen protocol can describe."""
-
-    def encode(self) -> dict[str, object]:
-        """`judge` names the kind, `assumes` is the assumption in one line; then all that was fixed beforehand."""
 
 
 def block_around(e: int, count: int, size: int) -> IntArray:

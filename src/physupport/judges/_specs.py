@@ -5,6 +5,8 @@ from dataclasses import MISSING, Field, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 import numpy as np
@@ -31,7 +33,10 @@ class Registry(dict[str, "type[JudgeSpec] | str"]):
         entry = dict.__getitem__(self, kind)
         if isinstance(entry, str):
             import_module(entry, __package__)
-            return self[kind]
+            entry = dict.__getitem__(self, kind)
+        if isinstance(entry, str):
+            rule = f"register the judge {kind!r}, which it is named after"
+            raise MisuseError(f"the module {entry} of judges", rule, "none of this name")
         return entry
 
 
@@ -127,13 +132,13 @@ class JudgeSpec:
 
     @property
     def has_facts(self) -> bool:
-        """True if the opened judge gives `Judge.facts` (default: False)."""
-        return False
+        """True if the opened judge gives `Judge.facts` (default: if a stated noise is tested)."""
+        return self.noise_share is not None
 
     @property
     def withholds(self) -> bool:
-        """True if labels are withheld where the facts reject the best fit (default: False)."""
-        return False
+        """True if labels are withheld where the facts reject the best fit (default: if a stated noise is tested)."""
+        return self.noise_share is not None
 
     @property
     def trusts_noise(self) -> bool:
@@ -241,14 +246,20 @@ def check_laws(spec: JudgeSpec, laws: Sequence[Law]) -> None:
     spec.check_laws(laws)
 
 
-# The modules that register the judges of this package; their names are known before anything of them is loaded.
+# The modules that register the judges of this package.  Their names are known before anything of them is loaded: a
+# module `_by_name.py` of this folder registers the judge `name`, so that a new judge is one new file.
 JUDGES = Registry(
     {
         "rotation": ".rotation._by_rotation",
         "conformal": ".conformal._judge",
+        "learnt": ".learnt._judge",
         "counts": ".counts._judge",
         "simulation": ".simulation._judge",
-        "evidence": "._by_evidence",
+    }
+    | {
+        name.removeprefix("_by_").replace("_", "-"): f".{name}"
+        for _, name, _ in iter_modules([str(Path(__file__).parent)])
+        if name.startswith("_by_")
     }
 )
 MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
@@ -288,6 +299,6 @@ def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
 def decoded(content: Mapping[str, object]) -> JudgeSpec:
     """The specification that wrote this."""
     kind = content.get("judge")
-    if not isinstance(kind, str) or kind not in JUDGES:
+    if str(kind) not in JUDGES:
         raise MisuseError("judge", f"be one of the known kinds {sorted(JUDGES)}", repr(kind))
-    return read_back("the judge", content, JUDGES[kind].decode)
+    return read_back("the judge", content, JUDGES[str(kind)].decode)

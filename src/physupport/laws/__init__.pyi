@@ -1,3 +1,4 @@
+from ._autoregressive import autoregressive as autoregressive, filtered as filtered
 from ._codes import (
     MOST_ACTIVE as MOST_ACTIVE,
     BernoulliGaussian as BernoulliGaussian,
@@ -70,6 +71,7 @@ from .streams import (
     in_pieces as in_pieces,
     known_code_stream as known_code_stream,
     latent_stream as latent_stream,
+    linear_stream as linear_stream,
     point_stream as point_stream,
     two_sided as two_sided,
 )

@@ -16,15 +16,13 @@ from .._errors import MisuseError
 from .._typing import Array, BoolArray, Field, IntArray
 from ..banks import Bank
 from ..io import Axis, ReaderOutput, RowSource, as_complex, as_pairs, as_reader_output, in_order
+from ..responses import Family, Ranges
 from . import streams
+from ._noise_shape import RANK_TOLERANCE as RANK_TOLERANCE, NoiseShape
 from ._stream import MappedRows
 
 if TYPE_CHECKING:
     from ._law import Law
-
-
-# Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
-RANK_TOLERANCE = 1e-8
 
 
 @final
@@ -53,11 +51,18 @@ class Design:
     is_cone: bool = False  # active coefficients are not negative, which evidence holds them to
     radii: Array | None = None  # (E,) how far a column may be off, as a vector of this length
     band: tuple[Array, Array] | None = None  # (p, E) the least and the largest value of each entry of the columns
+    between: tuple[Array, Array] | None = None  # (p, E) likewise at an error of 0, where that is a band
+    recorded: IntArray | None = None  # (p, C) counts, of which the first C columns are estimates
     error: float = 0.0  # of the responses, on the scale along which they may be `widened`
-    error_scale: str = ""  # the unit of the error: "peak" or "value" of a response, or "angle", the sine of one
+    error_scale: str = ""  # its unit: "peak" or "value" of a response, "angle", "noise", or "stated"
     error_size: Array | None = None  # (E,) radii or (p, E) half widths for an error of 1; None if there is no scale
+    n_generic: int = 0  # the last columns of those that may be active, which stand for something unlisted
     is_random: bool = False  # of free rows, whether coefficients are Gaussian about 0, with one covariance that is open
+    noise_shape: NoiseShape | None = None  # the family of covariances that the noise may have; None: it is white
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
+    bands: int = 1  # equal blocks of channels, each with coefficients and a noise of its own
+    family: Family | None = None  # of the columns, whose parameters may lie anywhere in its box
+    ranges: Ranges | None = None  # of the elements, anywhere in cells; columns are those of their middles
 
     @property
     def is_bounded(self) -> bool:
@@ -72,10 +77,52 @@ class Design:
     def widened(self, error: float) -> "Design":
         """The design for responses that are right to within another error; requires an error scale."""
         assert self.error_size is not None
+        if self.error_scale == "noise":
+            return replace(self, error=error, noise_shape=NoiseShape("any", ratio=error))
         size = error * self.error_size
         if self.error_scale == "angle":
             return replace(self, error=error, radii=size)
-        return replace(self, error=error, band=response_band(self.columns, size))
+        return replace(self, error=error, band=response_band(self.columns, size, self.between))
+
+    def moved(
+        self, columns: Field, active: IntArray | None, supports: IntArray, radii: Array | None = None
+    ) -> "Design":
+        """The design of explanations with other columns (q, k), as measured, which may be off by radii (k,).
+
+        active: (k,) columns of this design whose bounds they have; None where they stand for others together.
+        """
+        count = columns.shape[1]
+        open_ends = np.full(count, np.inf)
+        longest = 1.0 if self.whitener is None else float(np.linalg.norm(self.whitener, 2)) * (1.0 + 1e-12)
+        return replace(
+            self,
+            columns=self.whitened(columns),
+            names=("",) * count,
+            supports=supports,
+            low=-open_ends if active is None else self.low[active],
+            high=open_ends if active is None else self.high[active],
+            least=np.zeros(count) if active is None else self.least[active],
+            together=None if active is None or self.together is None else self.together[active],
+            radii=None if radii is None else longest * radii,
+            error_size=None,
+            ranges=None,
+        )
+
+    def of_bands(self) -> "tuple[Design, ...]":
+        """The designs of the blocks of channels; a width keeps its angle within each."""
+        sizes = np.linalg.norm(self.columns, axis=0)
+        blocks = zip(np.split(self.columns, self.bands), np.split(self.background, self.bands), strict=True)
+        return tuple(
+            replace(
+                self,
+                columns=columns,
+                background=background,
+                radii=_share(self.radii, columns, sizes),
+                error_size=self.error_size if self.error_scale == "noise" else _share(self.error_size, columns, sizes),
+                bands=1,
+            )
+            for columns, background in blocks
+        )
 
     def whitened(self, columns: Field) -> Field:
         """Columns (q, k), or rows as columns, as the whitened channels see them."""
@@ -85,6 +132,11 @@ class Design:
         """(T, p) all rows, as numbers of the instrument."""
         table = np.concatenate([*rows.blocks()]).T
         return np.asarray(self.whitened(as_complex(table) if is_complex else table).T)
+
+
+def _share(radii: Array | None, columns: Field, sizes: Array) -> Array | None:
+    """(E,) radii of whole columns of these sizes, of parts of these columns (p, E)."""
+    return None if radii is None else radii * np.linalg.norm(columns, axis=0) / np.maximum(sizes, 1e-300)
 
 
 def with_variants(columns: Field, supports: IntArray, variants: Sequence[Field]) -> tuple[Field, IntArray]:
@@ -110,13 +162,25 @@ def unit_radii(columns: Field, whitener: Field | None) -> Array:
     return np.asarray(longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
 
 
-def response_band(columns: Field, half: ArrayLike) -> tuple[Array, Array]:
-    """(p, E) each, the ends of bands of these half widths around columns (p, E), rounded outwards, at least 0."""
+def response_band(columns: Array, half: ArrayLike, between: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+    """(p, E) each, the ends of bands of these half widths around columns (p, E), rounded outwards, at least 0.
+
+    between: the ends at half widths of 0; the columns themselves unless given.
+    """
+    least, most = (columns, columns) if between is None else between
     is_open = np.broadcast_to(np.asarray(half) > 0.0, columns.shape)
     wide = np.nextafter(half, np.inf)
-    low = np.nextafter(columns - wide, -np.inf)
-    high = np.nextafter(columns + wide, np.inf)
-    return np.where(is_open, np.maximum(low, 0.0), columns), np.where(is_open, high, columns)
+    low = np.nextafter(least - wide, -np.inf)
+    high = np.nextafter(most + wide, np.inf)
+    return np.where(is_open, np.maximum(low, 0.0), least), np.where(is_open, high, most)
+
+
+def generic_interval(places: ArrayLike | None, first: int, last: int) -> tuple[float, float]:
+    """The interval that generic responses of these numbers, both included, stand for; places (2, G) of each, if any."""
+    if places is None:
+        return float(first), float(last)
+    low, high = np.asarray(places)[:, first : last + 1]
+    return float(low.min()), float(high.max())
 
 
 def by_element(bank: Bank, values: Mapping[str, float], otherwise: float) -> Array:
@@ -207,8 +271,10 @@ def whitening(covariance: ArrayLike) -> Field:
 
 def decoded_covariance(node: object) -> Array:
     """Variances of channels, or a matrix."""
-    axes = node.get("shape") if isinstance(node, dict) else None
-    return real(node, None) if isinstance(axes, list) and len(axes) == 1 else real(node, None, None)
+    match node:
+        case {"shape": [_]}:
+            return real(node, None)
+    return real(node, None, None)
 
 
 # Options of laws that run over channels or elements: names along their axes are matched to those of the bank.

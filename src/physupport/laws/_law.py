@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from inspect import Parameter, signature
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar, final
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from .._typing import Array, IntArray
 from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
 from ._design import Design, NoiseSeen, StrengthsSeen
-from ._opponents import KINDS, Mixture, Opponent, Proposal, bank_key, decode_mixture, decode_point
+from ._opponents import KINDS, Mixture, Opponent, Proposal, bank_key, decode_mixture, decode_point, decode_product
 from ._stream import Stream
 
 Part = Literal["calibration", "deployment"]
@@ -108,6 +108,27 @@ class Law(Protocol):
     @property
     def has_error(self) -> bool:
         """True if responses are only right to within an error that is stated."""
+        return False
+
+    @property
+    def has_cells(self) -> bool:
+        """True if elements or parameters lie anywhere in cells, which evidence searches."""
+        return False
+
+    @property
+    def has_unlisted(self) -> bool:
+        """True if an explanation may have a source of an unlisted kind, a region of the bank called `unlisted`."""
+        return False
+
+    unlisted_unit: str = ""  # of the intervals of generic responses
+
+    def unlisted_interval(self, first: int, last: int) -> tuple[float, float]:
+        """The interval that generic responses of these numbers, both included, stand for; of laws that have some."""
+        return float(first), float(last)
+
+    @property
+    def is_correlated(self) -> bool:
+        """True if the noise is correlated along the axis, and nobody knows how much."""
         return False
 
     @property
@@ -208,6 +229,11 @@ class Law(Protocol):
         """How far the law of the rows moves with atoms, strengths and noise; None if no bound is known (default)."""
         return None
 
+    @classmethod
+    def plain_options(cls) -> dict[str, Any]:
+        """Options that `encode` writes as they are, with their defaults (default: none)."""
+        return {}
+
     def encode(self) -> dict[str, object]:
         """All that defines a completed law, for the frozen protocol and for who checks a report."""
 
@@ -258,6 +284,8 @@ def decode_opponent(law: Law, node: Mapping[str, object], stream: str = "the str
     entry = next(iter(node)) if len(node) == 1 else ""
     if entry not in KINDS:
         raise Refusal(f"{where} has other names than one of {', '.join(KINDS)}")
+    if entry == "product" and law.mixed:
+        return decode_product(node[entry], where, law.mixed)
     if entry == "mixture" and law.mixed:
         return decode_mixture(node[entry], where, law.mixed)
     if entry not in law.opponents:
@@ -274,7 +302,8 @@ def register(law: type[L]) -> type[L]:
     if law.name in LAWS:
         raise MisuseError("name", "be one that no other law has", repr(law.name))
     inherited = {option for base in law.__mro__[1:] if is_dataclass(base) for option in signature(base).parameters}
-    new = [option for option in signature(law).parameters if option not in inherited]
+    written = inherited.union(law.plain_options())
+    new = [option for option in signature(law).parameters if option not in written]
     if new and not {"encode", "decode"} <= {*vars(law)}:
         rule = "have methods encode and decode of its own for its options, or reports would not hold them"
         raise MisuseError(f"the law {law.name}", rule, ", ".join(new))
@@ -318,6 +347,6 @@ def _needed(law: type[Law]) -> list[str]:
 def decode_law(node: Mapping[str, object], stream: str = "the stream") -> Law:
     """The law that `encode` wrote; one that is not known, or that was written in another way, is refused."""
     kind = node.get("kind")
-    if not isinstance(kind, str) or kind not in LAWS:
+    if str(kind) not in LAWS:
         raise Refusal(f"{stream} has rows of the unknown kind {kind!r}")
-    return read_back(f"the law of {stream}", node, lambda content: LAWS[kind].decode(content, stream))
+    return read_back(f"the law of {stream}", node, lambda content: LAWS[str(kind)].decode(content, stream))

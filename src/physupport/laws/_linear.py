@@ -8,23 +8,22 @@ from typing import Any, ClassVar, Self, cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array, check_count, check_open, check_positive, read_only
+from .._checks import check_array, check_count, check_positive, read_only
 from .._codec import Refusal, array_json, bound, bound_json, real
 from .._errors import MisuseError
-from .._typing import Array, Field
-from ..banks import Bank
+from .._typing import Array, Field, IntArray
+from ..banks import UNLISTED, Bank
 from ..io import RowSource, as_complex, as_pairs, mean_row
+from ..responses import Ranges
 from . import streams
 from ._design import (
-    RANK_TOLERANCE,
     Design,
     NoiseLook,
     NoiseSeen,
     by_element,
-    check_covariance,
-    check_rank,
     check_variants,
     decoded_covariance,
+    generic_interval,
     keep_names,
     native_covariance,
     options_in_order,
@@ -35,7 +34,20 @@ from ._design import (
     with_variants,
 )
 from ._law import CoverSizes, Law, Part, register
-from ._opponents import Mixture, Proposal
+from ._linear_checks import (
+    check_background,
+    check_bands,
+    check_bounds,
+    check_estimate,
+    check_own_covariance,
+    check_ranges,
+    check_regions,
+    check_shape,
+    check_unlisted,
+    check_width,
+)
+from ._noise_shape import NoiseShape
+from ._opponents import Opponent, Proposal
 from ._stream import check_checkpoints
 
 ROWS = ("same mean", "free", "random")
@@ -62,6 +74,15 @@ class Linear(Law):
     active one has the span of its own, or with is_cone any mixture without negative parts.
     half_steps: (V,) h if they are derivatives along parameters, held to :math:`|\tau| \le h|\theta|` (`tangent_cells`).
     error: sine of the largest angle between a response and the truth, whichever it is (`Ball`), in measured channels.
+    noise_shape: options of a `NoiseShape`: a family of covariances instead of white noise, `ar` with rows of the same
+    mean, the others with random rows.
+    bands: equal blocks of channels, such as frequencies, that are independent given the explanation.  All have the same
+    active elements; every block has coefficients and a noise of its own.  The log evidence is the sum over blocks.
+    unlisted: (V, q, G) further columns, pairs if complex, of the elements of the region `unlisted` of the bank (see
+    `banks.with_unlisted`), of which a source that the library lacks has one, whatever mix of its columns.
+    unlisted_places: (2, G) between which each of them lies, in unlisted_unit; their numbers, if left out.
+    ranges: the elements of the bank, each anywhere in a cell, and parameters anywhere in a box (see
+    `physupport.responses.Ranges`); responses of the bank are those of the middles.  Evidence judges them.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -70,11 +91,14 @@ class Linear(Law):
     has_sign: ClassVar[bool] = False
     is_linear: ClassVar[bool] = True
     opponents: ClassVar[tuple[str, ...]] = ()
-    mixed: ClassVar[tuple[str, ...]] = ("mean_point", "covariance_point")
+    mixed: ClassVar[tuple[str, ...]] = ("mean_point", "covariance_point", "correlated_point")
     file_keys: ClassVar[Mapping[str, bool]] = {
-        "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
+        "noise": False, "noise.open": False, "noise.kind": False, "rows": False,
+        "regions.coefficient": False, "background": False,
         "elements.tangents": False, "cover.tangents": False, "elements.error": False,
         "proposal": False, "split": False, "splits": False,
+        "unlisted": False, "unlisted.bumps": False, "unlisted.directions": False,
+        "parameters.between": False, "elements.exact": False, "regions.box": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"
     mixes: ClassVar[tuple[str, ...]] = ("span", "cone")
@@ -91,12 +115,18 @@ class Linear(Law):
     is_cone: bool = False
     half_steps: ArrayLike | None = None
     error: float | None = None
+    noise_shape: Mapping[str, Any] | None = None
+    bands: int = 1
+    unlisted: ArrayLike | None = None
+    unlisted_places: ArrayLike | None = None
+    unlisted_unit: str = ""
+    ranges: Ranges | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
         """Copies: a law must stay what it was when a protocol was frozen."""
         keep_names(self)
-        for name in ("background", "covariance", "noises", "variants", "half_steps"):
+        for name in ("background", "covariance", "noises", "variants", "half_steps", "unlisted", "unlisted_places"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
         if self.rows not in ROWS:
@@ -105,26 +135,53 @@ class Linear(Law):
             remedy = "Take variants as states, or leave coefficients free."
             raise MisuseError("variants", "not mix where coefficients are bounded, or have a threshold", "some", remedy)
         if self.covariance_freedom is not None:
-            _check_estimate(self, self.covariance_freedom)
-        _check_bounds(self)
-        _check_width(self)
+            check_estimate(self, self.covariance_freedom)
+        check_bounds(self)
+        check_width(self)
+        if self.ranges is not None:
+            check_ranges(self)
+        if self.noise_shape is not None:
+            object.__setattr__(self, "noise_shape", NoiseShape.of(self.noise_shape).encode())
+            check_shape(self)
+        if check_count("bands", self.bands) > 1:
+            check_bands(self)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
     @property
     def has_error(self) -> bool:
-        """True if responses are known up to an angle."""
-        return self.error is not None
+        """True if responses are known up to an angle, or elements up to their cells."""
+        return self.error is not None or self.ranges is not None
+
+    @property
+    def has_cells(self) -> bool:
+        """True if elements or parameters lie anywhere in cells."""
+        return self.ranges is not None
+
+    @property
+    def has_unlisted(self) -> bool:
+        """True if an explanation may have a source of an unlisted kind."""
+        return self.unlisted is not None
+
+    def unlisted_interval(self, first: int, last: int) -> tuple[float, float]:
+        """The interval that generic responses of these numbers, both included, stand for."""
+        return generic_interval(self.unlisted_places, first, last)
+
+    @property
+    def is_correlated(self) -> bool:
+        """True with the noise of kind `ar`."""
+        return self.noise_shape is not None and self.noise_shape["kind"] == "ar"
 
     @property
     def has_spans(self) -> bool:
-        """Unless there is a ball or a cone."""
-        return self.error is None and not self.is_cone
+        """Unless there is a ball, a cone, noise that is not white, or blocks of channels with a noise of their own."""
+        is_exact = self.error is None and self.ranges is None
+        return is_exact and not self.is_cone and self.noise_shape is None and self.bands == 1
 
     def completed(self, bank: Bank) -> Self:
         """With the noises of the bank, and the further columns of its elements, where it has some."""
         noises = self.noises
-        if noises is None and "noise" in bank.deployment.names:
+        if noises is None and self.noise_shape is None and "noise" in bank.deployment.names:
             noises = bank.deployment.column("noise")
         variants = bank.variants if self.variants is None else self.variants
         law = replace(self, **{"noises": noises, "variants": variants, **options_in_order(self, bank)})
@@ -135,20 +192,27 @@ class Linear(Law):
         """Refuse a bank that this cannot be about; the whitener is worked out here."""
         if self.background is not None:
             check_array("background", self.background, (self.width(bank), None))
-        noises = bank.deployment.column("noise") if "noise" in bank.deployment.names else self.noises
+        is_of_bank = self.noise_shape is None and "noise" in bank.deployment.names
+        noises = bank.deployment.column("noise") if is_of_bank else self.noises
         if noises is not None and not np.array_equal(np.asarray(self.noises), noises):
             raise MisuseError("noises", "be those of the bank", self.noises)
         if self.noises is not None:
             for noise in check_array("noises", self.noises, (len(bank.deployment),)).tolist():
                 check_positive("noises", noise)
         if self.covariance is not None:
-            _check_covariance(self, bank)
+            check_own_covariance(self, bank)
         if self.background is not None:
-            _check_background(self, bank)
+            check_background(self, bank)
         check_variants(self.variants, *bank.states.elements.shape)
-        _check_regions(self, bank)
-        if self.error is not None and self.rows != "same mean":
-            _check_one_response(self, bank)
+        if self.width(bank) % (self.bands * (2 if self.is_complex else 1)):
+            raise MisuseError("bands", "divide the number of channels", f"{self.bands} of {self.width(bank)} entries")
+        check_regions(self, bank)
+        check_unlisted(self, bank)
+        if self.ranges is not None and not np.array_equal(
+            bank.states.library_index, np.arange(len(self.ranges.places))
+        ):
+            rule = f"have the {len(self.ranges.places)} elements of the ranges, and one state"
+            raise MisuseError("bank", rule, f"{len(bank.states.library_index)} columns")
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key, whitened."""
@@ -171,12 +235,17 @@ class Linear(Law):
         columns, supports = with_variants(columns, supports, variants)
         names = names * (1 + len(variants))
         lows, highs = ({region: box[end] for region, box in self.coefficients.items()} for end in (0, 1))
-        places = {region: float(i) for i, region in enumerate(self.thresholds)}
         further = len(variants) * count
         copies = (columns.shape[1] - further) // count
         background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
         beside = self.native(background)
+        shape = None if self.noise_shape is None else NoiseShape.of(self.noise_shape)
+        columns, supports = self._with_generic(bank, columns, supports)
+        n_generic = columns.shape[1] - len(names)
+        names = (*names, *[UNLISTED] * n_generic)
+        further += n_generic
         radii = np.tile(unit_radii(columns[:, :count], whitener), copies)
+        radii = np.append(radii, np.zeros(n_generic))
         design = Design(
             columns=columns if whitener is None else np.asarray(whitener @ columns),
             names=names,
@@ -193,13 +262,42 @@ class Linear(Law):
             cells=None if self.half_steps is None else tangent_cells(np.asarray(self.half_steps), count),
             is_cone=self.is_cone,
             radii=None if self.error is None else self.error * radii,
-            together=np.tile(by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
+            together=self._together(bank, copies, n_generic),
+            noise_shape=shape,
+            bands=self.bands,
+            ranges=self.ranges,
         )
-        # A ball leaves bounds of coefficients open, so that no error would lead to the exact responses.
-        is_open = self.variants is None and not self.is_cone and not design.is_bounded
-        if not is_open or not (self.rows == "same mean" or _has_one_response(self, bank)):
+        if shape is not None:
+            is_any = shape.kind == "any"
+            size = np.ones(len(names))
+            return replace(design, error=shape.ratio, error_scale="noise", error_size=size) if is_any else design
+        # Beside mixtures of columns no error would lead to the exact responses.
+        is_open = self.variants is None and not self.is_cone and self.ranges is None
+        if not is_open:
             return design
         return replace(design, error=self.error or 0.0, error_scale="angle", error_size=radii)
+
+    def _together(self, bank: Bank, copies: int, n_generic: int) -> IntArray | None:
+        """(E,) numbers of regions with a threshold, of each column; None without thresholds."""
+        if not self.thresholds:
+            return None
+        places = {region: float(i) for i, region in enumerate(self.thresholds)}
+        numbers = np.append(np.tile(by_element(bank, places, -1.0), copies), np.full(n_generic, -1.0))
+        return numbers.astype(np.int64)
+
+    def _with_generic(self, bank: Bank, columns: Field, supports: IntArray) -> tuple[Field, IntArray]:
+        """Columns (q, E) followed by those that unlisted elements have further, active where their element is."""
+        if self.unlisted is None:
+            return columns, supports
+        further = [*map(self.native, np.asarray(self.unlisted))]
+        owners = bank.states.unlisted
+        place = np.full(columns.shape[1] + 1, -1)  # of an element the number of its generic response; -1 pads supports
+        place[owners] = np.arange(owners.size) % np.asarray(self.unlisted).shape[2]
+        number = place[supports].max(axis=1, keepdims=True, initial=-1)
+        for beside in further:
+            supports = np.hstack([supports, np.where(number >= 0, columns.shape[1] + number, -1)])
+            columns = np.hstack([columns, beside])
+        return columns, supports
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, width) rows without background; strengths are coefficients or variances.
@@ -213,8 +311,9 @@ class Linear(Law):
         signal = atoms @ strengths
         if self.rows == "random":
             units = np.array([1.0, 1.0j]) / np.sqrt(2.0) if self.is_complex else np.ones(1)
-            drawn = rng.standard_normal((len(strengths), n_rows, len(units))) @ units
-            native = (self.native(atoms) * np.sqrt(strengths)) @ drawn
+            blocks = np.split(self.native(atoms) * np.sqrt(strengths), self.bands)
+            drawn = rng.standard_normal((self.bands, len(strengths), n_rows, len(units))) @ units
+            native = np.concatenate([block @ amplitudes for block, amplitudes in zip(blocks, drawn, strict=True)])
             signal = (as_pairs(native, axis=0) if self.is_complex else native).T
         unknown = 0.1 if self.whitener is None else 1.0
         scale = unknown if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
@@ -230,8 +329,13 @@ class Linear(Law):
         if self.rows != "same mean":
             return None
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
-        active = parts.elements[0][parts.elements[0] >= 0]
+        chosen = parts.elements[:1]
+        active = chosen[0][chosen[0] >= 0]
         atoms = [part[:, active] for part in (self.native(bank.states.elements), *self.native_variants)]
+        if self.unlisted is not None:
+            every, used = self._with_generic(bank, self.native(bank.states.elements), chosen)
+            further = used[0, chosen.shape[1] :]
+            atoms.append(every[:, further[further >= 0]])
         beside = [] if self.background is None else [self.native(np.asarray(self.background))]
         columns = np.hstack([*atoms, *beside])
         native = self.native(mean_row(rows)[:, None])
@@ -250,10 +354,15 @@ class Linear(Law):
         known = tuple(sigma for sigma in design.deviations if sigma is not None)
         return None if look is None else look.seen(design.whitened_rows(rows, self.is_complex), known)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "streams.LinearStream":
+    def stream(
+        self, bank: Bank, rows: RowSource, checkpoints: ArrayLike, *, keeps_fits: bool = False
+    ) -> "streams.LinearStream | streams.BandedStream":
         """Every key at its best coefficients, of rows that are whitened where a covariance is given."""
         stops = check_checkpoints(checkpoints, rows.n_rows)
-        return streams.LinearStream(self.design(bank), self.scored_rows(bank, rows), stops, self.is_complex)
+        scored = self.scored_rows(bank, rows)
+        return streams.linear_stream(
+            self.design(bank), scored, stops, is_complex=self.is_complex, keeps_fits=keeps_fits
+        )
 
     def scored_rows(self, bank: Bank, rows: RowSource) -> RowSource:  # noqa: ARG002
         """Whitened."""
@@ -261,20 +370,20 @@ class Linear(Law):
 
     def proposed(self, bank: Bank, rows: RowSource) -> Proposal:
         """By a stream that keeps its fits, as opponents have the same ones."""
-        stream = replace(self.stream(bank, rows, [rows.n_rows]), fits={})
+        stream = self.stream(bank, rows, [rows.n_rows], keeps_fits=True)
         return Proposal.of(rows, stream, self.keys(bank)(np.arange(bank.size)))
 
-    def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Mixture:  # noqa: ARG002
-        """The mixture that these rows make likely, see `LinearStream.opponent`."""
-        return cast("streams.LinearStream", proposal.stream).opponent(proposal.keys)
+    def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Opponent:  # noqa: ARG002
+        """The mixture that these rows make likely, see `LinearStream.opponent`; one for each block of channels."""
+        return cast("streams.LinearStream | streams.BandedStream", proposal.stream).opponent(proposal.keys)
 
     @property
-    def cover_sizes(self) -> CoverSizes:
+    def cover_sizes(self) -> CoverSizes | None:
         """The mean of all rows together moves by the sum of all; of coloured noise the least deviation counts.
 
         Random sources, which may be correlated, have this divergence where they are seen, and no more where not.
         """
-        return CoverSizes(0.5, 2, is_shift=self.rows != "random")
+        return CoverSizes(0.5, 2, is_shift=self.rows != "random") if self.bands == 1 else None
 
     def encode(self) -> dict[str, object]:
         """All of it; infinite bounds as texts."""
@@ -294,6 +403,15 @@ class Linear(Law):
             **({} if self.half_steps is None else {"half_steps": np.asarray(self.half_steps).tolist()}),
             **({} if self.error is None else {"error": float(self.error)}),
             **({"is_cone": True} if self.is_cone else {}),
+            **({} if self.noise_shape is None else {"noise_shape": dict(self.noise_shape)}),
+            **({} if self.bands == 1 else {"bands": self.bands}),
+            **({"unlisted_unit": self.unlisted_unit} if self.unlisted_unit else {}),
+            **({} if self.ranges is None else {"ranges": self.ranges.encode()}),
+            **{
+                name: array_json(np.asarray(getattr(self, name), dtype=np.float64))
+                for name in ("unlisted", "unlisted_places")
+                if getattr(self, name) is not None
+            },
         }
 
     @classmethod
@@ -319,6 +437,12 @@ class Linear(Law):
             half_steps=node.get("half_steps"),
             error=node.get("error"),
             is_cone=node.get("is_cone", False),
+            noise_shape=node.get("noise_shape"),
+            bands=node.get("bands", 1),
+            unlisted=real(node["unlisted"], None, None, None) if "unlisted" in node else None,
+            unlisted_places=real(node["unlisted_places"], 2, None) if "unlisted_places" in node else None,
+            unlisted_unit=str(node.get("unlisted_unit", "")),
+            ranges=Ranges.decode(node["ranges"]) if "ranges" in node else None,
         )
 
     def native(self, columns: Field) -> Field:
@@ -334,107 +458,3 @@ class Linear(Law):
     def whitener(self) -> Field | None:
         """(p, q), worked out once; `check_bank` has seen that it fits the bank."""
         return None if self.covariance is None else whitener_of(native_covariance(self.covariance, self.is_complex))
-
-
-# What a law of rows that are linear in open coefficients refuses.
-
-
-def _check_estimate(law: "Linear", freedom: int) -> None:
-    """Refuse an estimate of which there is no matrix, or beside a noise level of its own."""
-    check_count("covariance_freedom", freedom)
-    if law.covariance is None or np.ndim(law.covariance) != 2 or law.noises is not None:
-        rule = "go with a covariance matrix that was estimated from rows, and no noises"
-        raise MisuseError("covariance_freedom", rule, freedom, "Leave it out where the noise is known.")
-
-
-def _check_bounds(law: "Linear") -> None:
-    """Check bounds of the coefficients of regions: there are none where every row has its own, or where complex."""
-    for region, (low, high) in law.coefficients.items():
-        if not low < high:
-            raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
-    for region, threshold in law.thresholds.items():
-        check_positive(f"threshold of {region!r}", threshold)
-    if law.rows != "same mean" and (law.coefficients or law.thresholds):
-        remedy = "Leave bounds and thresholds out, or have rows of the same mean."
-        raise MisuseError("coefficients", "be left open where every row has its own", "bounds", remedy)
-    if law.is_complex and law.coefficients:
-        remedy = "Leave the bounds out; an absence threshold bounds their modulus."
-        raise MisuseError("coefficients", "be free where they are complex, as they have no sign", "bounds", remedy)
-
-
-def _check_width(law: "Linear") -> None:
-    """Tangents are held to steps in rows that share coefficients; a sine or a cone is the only width there is."""
-    if law.half_steps is not None:
-        steps = check_array(
-            "half_steps", law.half_steps, (0 if law.variants is None else len(np.asarray(law.variants)),)
-        )
-        if law.rows != "same mean" or steps.min(initial=0.0) < 0.0:
-            raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{law.rows} rows")
-    if law.error is not None:
-        check_open("error", law.error, 0.0, 1.0)
-        if law.variants is not None or law.is_cone:
-            rule = "be left out where responses have columns to mix, which are their width"
-            raise MisuseError("error", rule, law.error, "Leave error out, or take variants as states without tangents.")
-    if law.is_cone and (law.half_steps is not None or law.rows != "same mean" or law.is_complex):
-        remedy = "Take variants as states or as a span."
-        raise MisuseError("is_cone", "go with real rows of the same mean, and no tangents", "others", remedy)
-
-
-def _check_covariance(law: "Linear", bank: Bank) -> None:
-    assert law.covariance is not None
-    check_covariance(native_covariance(law.covariance, law.is_complex), law.width(bank) // (2 if law.is_complex else 1))
-    beside = 0 if law.background is None else np.asarray(law.background).shape[1]
-    assert law.whitener is not None
-    check_rank(law.whitener, int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + len(law.native_variants)) + beside)
-
-
-def _check_background(law: "Linear", bank: Bank) -> None:
-    """Refuse a background that spans an element of the bank: nothing could tell it."""
-    both = map(law.native, (bank.states.elements, np.asarray(law.background)))
-    columns, background = (part if law.whitener is None else law.whitener @ part for part in both)
-    kept = background[:, background.any(axis=0)]
-    left, values, _ = np.linalg.svd(kept / np.linalg.norm(kept, axis=0), full_matrices=False)
-    basis = left[:, values > RANK_TOLERANCE]
-    norms = np.linalg.norm(columns, axis=0)
-    beside = np.linalg.norm(columns - basis @ (basis.conj().T @ columns), axis=0)
-    spanned = np.flatnonzero((beside <= RANK_TOLERANCE * norms) & (norms > 0.0))
-    if spanned.size:
-        (name,) = bank.states.names(spanned[:1])
-        rule = "leave something of every element"
-        remedy = "Take columns out of the background, or the element out of the bank."
-        raise MisuseError("background", rule, f"one that spans '{name}'", remedy)
-
-
-def _check_regions(law: "Linear", bank: Bank) -> None:
-    """Refuse regions that the bank does not have, and banks with a mark below a threshold alone.
-
-    Of these ABSENT would be certain whatever the rows say.
-    """
-    states = bank.states
-    known = states.regions if states.library is not None else ()
-    for name, regions in (("coefficients", law.coefficients), ("thresholds", law.thresholds)):
-        for region in regions:
-            if region not in known:
-                raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
-    for region, threshold in law.thresholds.items():
-        block = states.blocks[states.regions.index(region)]
-        marks = bank.strengths[:, block[0]]
-        strengths_beside = np.delete(bank.strengths, block, axis=1)
-        strong = {row.tobytes() for row in strengths_beside[marks >= threshold]}
-        if not all(row.tobytes() in strong for row in strengths_beside[(marks > 0.0) & (marks < threshold)]):
-            rule = f"be reached by a strength of region {region!r} wherever the bank has one below it"
-            raise MisuseError("thresholds", rule, threshold, "Give the region both strengths, as marks.")
-
-
-def _has_one_response(law: "Linear", bank: Bank) -> bool:
-    """True if explanations have one element at most, and no background."""
-    most = bank.deployment_parts(np.arange(bank.n_deployment_keys)).elements
-    return law.background is None and int((most >= 0).sum(axis=1).max(initial=0)) <= 1
-
-
-def _check_one_response(law: "Linear", bank: Bank) -> None:
-    """Refuse what is more than one response up to an angle, where every row has coefficients of its own."""
-    if not _has_one_response(law, bank):
-        rule = "go with one element and no background where every row has coefficients of its own"
-        remedy = "Leave error out, have one element at a time, or rows of the same mean."
-        raise MisuseError("error", rule, "several elements" if law.background is None else "a background", remedy)

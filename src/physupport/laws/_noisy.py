@@ -1,9 +1,9 @@
 """The part that laws with one noise variance a nuisance setting share, and energies of rows under Gaussian laws."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import nan, sqrt
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,15 +119,34 @@ class NoisyLaw(Law):
         """The same of variances as a project gives them."""
         return noise / (2.0 if self.is_complex else 1.0)
 
+    @classmethod
+    def plain_options(cls) -> dict[str, Any]:
+        """Further options whose defaults are numbers, texts or flags."""
+        own = {entry.name: entry.default for entry in fields(cls) if entry.name != "is_complex"}
+        return {name: value for name, value in own.items() if type(value) in (bool, int, float, str)}
+
     def encode(self) -> dict[str, object]:
-        """Its name and its noises; further laws of coefficients only where these are random and unseen."""
+        """Its name, its noises and plain options; laws of coefficients only where these are random and unseen."""
         noises = self.variances.tolist()
-        return {"kind": self.name, "noises": noises, "laws": [], "is_complex": self.is_complex}
+        plain = {name: getattr(self, name) for name in self.plain_options()}
+        return {"kind": self.name, "noises": noises, "laws": [], "is_complex": self.is_complex} | plain
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """Read what `encode` made."""
-        return cls(noises=read_noises(node, stream), is_complex=bool(node["is_complex"]))
+        plain: dict[str, Any] = {
+            name: read_plain(node, name, default, stream) for name, default in cls.plain_options().items()
+        }
+        return cls(noises=read_noises(node, stream), is_complex=bool(node["is_complex"]), **plain)
+
+
+def read_plain(node: Mapping[str, Any], name: str, default: object, stream: str) -> bool | float | str:
+    """The stored value of an option, of the type of its default; numbers may be whole or not."""
+    numbers = (int, float)
+    kinds = numbers if type(default) in numbers else (type(default),)
+    if type(node[name]) not in kinds:
+        raise Refusal(f"the {name} of {stream} has the type {type(node[name]).__name__}")
+    return cast(bool | float | str, node[name])
 
 
 def read_noises(node: Mapping[str, object], stream: str) -> Array:

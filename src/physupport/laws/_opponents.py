@@ -13,7 +13,7 @@ from .._typing import Array, Field, IntArray
 from ..io import RowSource, as_complex, as_pairs
 from . import streams
 from ._codes import checked_activity
-from ._stream import Scores, Stream
+from ._stream import MappedRows, Scores, Stream
 
 
 @final
@@ -38,11 +38,12 @@ class Proposal:
 # How each kind of point is written: of arrays the number of axes, of numbers their type.
 _FORMS: Mapping[str, Mapping[str, Any]] = {
     "mean_point": {"mean": 1, "noise": Real},
+    "correlated_point": {"mean": 1, "noise": Real, "correlation": Real},
     "covariance_point": {"atoms": 2, "strengths": 1, "noise": Real, "is_complex": bool},
     "dictionary_point": {"atoms": 2, "noise": Real, "is_complex": bool},
     "point": {"atoms": 2, "p": Real, "noise": Real},
 }
-KINDS = ("key", "mixture", *_FORMS)
+KINDS = ("key", "mixture", "product", *_FORMS)
 # How far fits of two machines may be apart: relative, and to the largest of an array.
 _TOLERANCES = {"mean_point": (1e-9, 1e-9), "point": (1e-6, 1e-8)}
 _TOLERANCE = (1e-6, 1e-9)
@@ -53,7 +54,8 @@ _TOLERANCE = (1e-6, 1e-9)
 class Point:
     r"""One density that may be the numerator of evidence, given by its numbers.
 
-    kind: `key`, a law of the bank; `mean_point`, rows scattered about one mean; `covariance_point`, rows from
+    kind: `key`, a law of the bank; `mean_point`, rows scattered about one mean, and
+    `correlated_point`, with noise correlated along them; `covariance_point`, rows from
     :math:`N(0, \nu I + \sum_j\lambda_ju_ju_j^*)` of orthonormal directions, circular if complex; `dictionary_point`,
     rows of observed codes under one dictionary; `point`, rows of latent codes.
     """
@@ -109,7 +111,8 @@ def _is_law(numbers: Mapping[str, Any]) -> bool:
     first = numbers["mean"] if "mean" in numbers else numbers["atoms"]
     strengths = numbers.get("strengths")
     if strengths is None:
-        return bool(first.size > 0 and numbers["noise"] > 0.0)
+        is_stationary = abs(numbers.get("correlation", 0.0)) < 1.0
+        return bool(first.size > 0 and numbers["noise"] > 0.0 and is_stationary)
     is_whole = len(first) > 0 and first.shape[1] == len(strengths)
     return bool(is_whole and numbers["noise"] > 0.0 and strengths.min(initial=1.0) > 0.0)
 
@@ -128,6 +131,11 @@ def latent_point(atoms: Array, p: float, noise: float) -> Point:
 def mean_point(mean: Array, noise: float) -> Point:
     """Rows scattered about one mean (q,); noise: variance of a real entry."""
     return Point("mean_point", {"mean": mean, "noise": noise})
+
+
+def correlated_point(mean: Array, noise: float, correlation: float) -> Point:
+    """Rows about one mean (q,) whose noise is an autoregression along them; noise: variance of an innovation."""
+    return Point("correlated_point", {"mean": mean, "noise": Real(noise), "correlation": Real(correlation)})
 
 
 def mean_opponent(rows: RowSource, noise: float) -> Point:
@@ -183,6 +191,13 @@ def leading_point(root: Field, n_rows: int) -> Point:
     return covariance_point(right[:k].T, values[:k] - noise, noise)
 
 
+def whole_point(covariance: Field) -> Point:
+    """The point of a positive covariance (q, q), whose least eigenvalue counts as white noise."""
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > values[0]
+    return covariance_point(vectors[:, kept], values[kept] - values[0], float(values[0]))
+
+
 # Several opponents at once: a mixture of densities is a density, and hardly weaker than the best of them.
 
 
@@ -219,7 +234,45 @@ class Mixture:
         return are_same and bool(np.allclose(self.weights, other.weights, rtol=1e-6, atol=1e-9))
 
 
-Opponent = Point | Mixture
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """Opponents of equal blocks of channels that are independent, one after the other."""
+
+    is_of_bank: ClassVar[bool] = True
+
+    parts: "tuple[Mixture, ...]"
+
+    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
+        """A stream of its own, of the density of all blocks together."""
+        blocks = zip(self.parts, band_rows(rows, len(self.parts)), strict=True)
+        scored = tuple(part.numerator(denominator, block)[0] for part, block in blocks)
+        return streams.SumStream(scored, denominator.checkpoints), 0
+
+    def encode(self) -> dict[str, object]:
+        """Every part."""
+        return {"product": [part.encode() for part in self.parts]}
+
+    def agrees(self, other: "Opponent") -> bool:
+        """Part by part."""
+        if not isinstance(other, Product) or len(other.parts) != len(self.parts):
+            return False
+        return all(ours.agrees(theirs) for ours, theirs in zip(self.parts, other.parts, strict=True))
+
+
+def band_rows(rows: RowSource, count: int) -> tuple[RowSource, ...]:
+    """The rows of each of so many equal blocks of channels."""
+    if rows.width % count:
+        raise MisuseError("rows", f"have a multiple of {count} entries, the blocks of channels", rows.width)
+    width = rows.width // count
+
+    def cut(start: int) -> RowSource:
+        return MappedRows(rows, width, lambda block: np.ascontiguousarray(block[:, start : start + width]))
+
+    return tuple(cut(start) for start in range(0, rows.width, width))
+
+
+Opponent = Point | Mixture | Product
 
 
 def likely_mixture(scores: Array, point: Callable[[int], Point], free: Point) -> Mixture:
@@ -229,6 +282,19 @@ def likely_mixture(scores: Array, point: Callable[[int], Point], free: Point) ->
     shares = np.exp(scores[chosen] - scores[chosen[0]])
     weights = [*(0.5 * shares / shares.sum()).tolist(), 0.5]
     return Mixture((*map(point, chosen.tolist()), free), tuple(weights))
+
+
+def free_mixture(root: Field, n_rows: int) -> Mixture:
+    r"""The leading eigenvectors of second moments :math:`R = F^\top\bar F/n`, and where there are enough rows R itself.
+
+    R is multiplied by n/(n - q): small eigenvalues of few rows are too small to predict others.
+    """
+    leading = leading_point(root, n_rows)
+    q = root.shape[1]
+    moments = root.T @ root.conj() / max(n_rows - q, 1)
+    if n_rows < 2 * q or not np.linalg.eigvalsh(moments)[0] > 0.0:
+        return Mixture((leading,), (1.0,))
+    return Mixture((leading, whole_point(moments)), (0.5, 0.5))
 
 
 # Opponents as documents have them.
@@ -249,6 +315,14 @@ def decode_point(node: Mapping[str, object], where: str) -> Point:
     if not _is_law(numbers):
         raise Refusal(f"{where} is no law")
     return Point(kind, numbers)
+
+
+def decode_product(node: object, where: str, kinds: Iterable[str]) -> Product:
+    """Read a product that its `encode` wrote; kinds: the kinds of parts that a law may mix."""
+    entries = check_form(node, list[dict[str, Any]], f"{where}.product")
+    if not entries or any({*entry} != {"mixture"} for entry in entries):
+        raise Refusal(f"{where} is no product of mixtures")
+    return Product(tuple(decode_mixture(entry["mixture"], where, kinds) for entry in entries))
 
 
 def decode_mixture(node: object, where: str, kinds: Iterable[str]) -> Mixture:

@@ -10,16 +10,27 @@ from numpy.typing import ArrayLike
 from .._checks import check_array, read_only
 from .._codec import array_json, real
 from .._errors import MisuseError
-from .._typing import Array
-from ..banks import Bank
+from .._typing import Array, IntArray
+from ..banks import UNLISTED, Bank
 from ..io import RowSource, mean_row
-from ._design import Design, check_variants, keep_names, options_in_order, response_band, with_variants
+from ..responses import Family
+from ._design import (
+    Design,
+    check_variants,
+    generic_interval,
+    keep_names,
+    options_in_order,
+    response_band,
+    with_variants,
+)
 from ._law import CoverSizes, Law, Part, register
 from ._stream import Stream
 
 # Of a fit that is only shown.
 _STEPS = 500
 _LEAST = 1e-300
+# Recorded counts are whole numbers up to this, after responses were scaled.
+_NOT_WHOLE = 1e-3
 
 
 @register
@@ -31,10 +42,18 @@ class Poisson(Law):
     Strengths of the bank are marks that say which atoms are active.
     background: (q, b) columns.  exposure: (T,) of every row, such as live times; the same for all unless given.
     variants: (V, q, E) further responses of every element of the bank's states; an active one is any nonnegative mix of
-    its own, a cone.  half_steps: (V,) of parameters, where they are the responses at the corners of its cell: between
-    these lies the one of any value there, up to what straight lines leave.
+    its own, a cone.  is_between: True if it lies between its own in every channel instead, after all were scaled to the
+    norm 1.
     error: responses are right to within this share of their largest value in every channel; relative_error: to within
     this share of their value there.  Each is one number, (E,) for the elements of the library, or (q, E).
+    counted: (E,) total counts of the elements of the library, whose responses were counted themselves, in any live
+    time: the judge allows for their counting noise.  An error beside it is relative, one number or one an element.
+    unlisted: (q, G) generic responses: the element `unlisted` of the bank, where it is active, is any nonnegative mix
+    of them, whatever its own response (see `banks.with_unlisted`).  They are exact: errors are those of the library.
+    unlisted_places: (2, G) between which each of them says that something lies, in unlisted_unit; their numbers, if
+    left out.
+    family: the responses for all values of parameters that may lie anywhere in a box, the same for all elements (see
+    `physupport.responses.Family`); those of the bank are its middle.
     """
 
     name: ClassVar[str] = "poisson"
@@ -44,26 +63,31 @@ class Poisson(Law):
     is_linear: ClassVar[bool] = True
     is_counted: ClassVar[bool] = True
     file_keys: ClassVar[Mapping[str, bool]] = {
-        "split": False, "splits": False, "exposure": False, "background": False, "elements.tangents": False,
-        "elements.error": False,
+        "split": False, "splits": False, "exposure": False, "background": False, "elements.error": False,
+        "elements.counted": False, "unlisted": False, "unlisted.peaks": False, "parameters.between": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "counts"
-    mixes: ClassVar[tuple[str, ...]] = ("cone",)
+    mixes: ClassVar[tuple[str, ...]] = ("cone", "between")
     error_words: ClassVar[str] = "{} of its largest value in any channel"
 
     background: ArrayLike | None = None
     exposure: ArrayLike | None = None
     variants: ArrayLike | None = None
-    half_steps: ArrayLike | None = None
     error: ArrayLike | None = None
     relative_error: ArrayLike | None = None
+    counted: ArrayLike | None = None
+    is_between: bool = False
+    unlisted: ArrayLike | None = None
+    unlisted_places: ArrayLike | None = None
+    unlisted_unit: str = ""
+    family: Family | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
         if self.is_complex:
             raise MisuseError("is_complex", "be False for counts", "True", self.why_real)
         keep_names(self)
-        for name in ("background", "exposure", "variants", "half_steps"):
+        for name in ("background", "exposure", "variants", "counted", "unlisted", "unlisted_places"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
         if self.exposure is not None and not (check_array("exposure", self.exposure, (None,)) > 0.0).all():
@@ -71,11 +95,46 @@ class Poisson(Law):
         for name in ("error", "relative_error"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check_share(name, getattr(self, name)))
+        if self.counted is not None:
+            self._check_counted(self.counted)
+        if self.is_between and self.variants is None:
+            raise MisuseError("is_between", "be False without variants of elements", "True", "Give variants.")
+        if self.family is not None:
+            self._check_alone()
+
+    def _check_alone(self) -> None:
+        """Refuse other widths beside parameters that may lie anywhere in a box."""
+        for name in ("variants", "error", "relative_error", "counted", "unlisted"):
+            if getattr(self, name) is not None:
+                remedy = "Give several values of the parameters instead of a range."
+                raise MisuseError(name, "be left out beside parameters between two values", "a value", remedy)
+
+    def _check_counted(self, counted: ArrayLike) -> None:
+        """Refuse widths of responses that were not counted."""
+        check_array("counted", counted, (None,))
+        if self.variants is not None:
+            raise MisuseError("counted", "be left out beside variants", "counts", "Add the counts of all recordings.")
+        if self.error is not None:
+            remedy = "Give relative_error: rates near 0 are not known to within a share of the largest one."
+            raise MisuseError("error", "be left out where responses were counted", "a share of the peak", remedy)
+        if self.relative_error is not None and np.ndim(self.relative_error) > 1:
+            remedy = "Give one for each element."
+            raise MisuseError("relative_error", "have one axis where responses were counted", "two", remedy)
 
     @property
     def has_error(self) -> bool:
-        """True if responses lie in a band."""
-        return self.error is not None or self.relative_error is not None
+        """True if responses have a width that other streams do not know."""
+        stated = (self.error, self.relative_error, self.counted, self.family)
+        return self.is_between or any(width is not None for width in stated)
+
+    @property
+    def has_unlisted(self) -> bool:
+        """True if an explanation may have a source of an unlisted kind."""
+        return self.unlisted is not None
+
+    def unlisted_interval(self, first: int, last: int) -> tuple[float, float]:
+        """The interval that generic responses of these numbers, both included, stand for."""
+        return generic_interval(self.unlisted_places, first, last)
 
     def completed(self, bank: Bank) -> Self:
         """With named options in the order of the bank."""
@@ -87,26 +146,54 @@ class Poisson(Law):
         """Refuse columns with negative entries."""
         elements = bank.states.elements
         variants = check_variants(self.variants, *elements.shape)
-        parts = {"responses": elements, "background": self._background(bank), "variants": variants}
+        generic = self._generic(bank)
+        self._recorded(bank)
+        self._check_family(bank)
+        parts = {"responses": elements, "background": self._background(bank), "variants": variants, "unlisted": generic}
         for name, columns in parts.items():
             if columns is not None and columns.size and columns.min() < 0.0:
                 remedy = "Means of counts are sums of nonnegative parts."
                 raise MisuseError(name, "not be negative with the law poisson", f"{columns.min():g}", remedy)
+
+    def _check_family(self, bank: Bank) -> None:
+        """Refuse a bank of other elements than those of the family."""
+        if self.family is None:
+            return
+        count = len(self.family.places)
+        if not np.array_equal(bank.states.library_index, np.arange(count)):
+            rule = f"have the {count} elements of the parameters between two values, and one state"
+            raise MisuseError("bank", rule, f"{len(bank.states.library_index)} columns")
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key."""
         step = len(bank.deployment)
         states = bank.states
         single = bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step)).elements
-        variants = [] if self.variants is None else [*np.asarray(self.variants)]
-        columns, supports = with_variants(states.elements, single, variants)
-        count = columns.shape[1]
+        further = [] if self.variants is None else [*np.asarray(self.variants)]
+        variants = [] if self.is_between else further
+        is_generic = np.isin(single, bank.states.unlisted) & (single >= 0) & self.has_unlisted
+        listed, supports = with_variants(states.elements, np.where(is_generic, -1, single), variants)
         n_elements = states.elements.shape[1]
-        half = self._half_widths(bank, columns)
-        error, error_scale, error_size = self._error_scale(columns)
+        generic = self._generic(bank)
+        columns = np.hstack([listed, generic])
+        count = columns.shape[1]
+        if generic.size:
+            chosen = is_generic.any(axis=1, keepdims=True)
+            numbers = np.where(chosen, listed.shape[1] + np.arange(generic.shape[1]), -1)
+            supports = np.hstack([supports, numbers])
+        between = None
+        largest = listed
+        if self.is_between:
+            low, largest = (end(np.array([listed, *further]), axis=0) for end in (np.min, np.max))
+            between = (np.hstack([low, generic]), np.hstack([largest, generic]))
+        half = self._half_widths(bank, largest)
+        error, error_scale, error_size = self._error_scale(largest, half)
+        half = None if half is None else np.hstack([half, np.zeros(generic.shape)])
+        if error_size is not None:
+            error_size = np.concatenate([error_size, np.zeros(generic.shape[-error_size.ndim :])], axis=-1)
         return Design(
             columns=columns,
-            names=states.names(np.arange(count) % n_elements),
+            names=(*states.names(np.arange(listed.shape[1]) % n_elements), *[UNLISTED] * generic.shape[1]),
             supports=supports,
             background=self._background(bank),
             rows="same mean",
@@ -116,10 +203,14 @@ class Poisson(Law):
             high=np.full(count, np.inf),
             least=np.zeros(count),
             exposure=None if self.exposure is None else np.asarray(self.exposure),
-            band=None if half is None else response_band(columns, half),
+            band=between if half is None else response_band(columns, half, between),
+            between=between,
+            recorded=self._recorded(bank),
             error=error,
             error_scale=error_scale,
-            error_size=error_size,
+            error_size=error_size if self.family is None else None,
+            n_generic=generic.shape[1],
+            family=self.family,
         )
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
@@ -156,13 +247,22 @@ class Poisson(Law):
         background = np.zeros((0, 0)) if self.background is None else np.asarray(self.background)
         exposure = None if self.exposure is None else np.asarray(self.exposure).tolist()
         content: dict[str, object] = {"kind": self.name, "background": array_json(background), "exposure": exposure}
-        if self.half_steps is not None:
-            content["half_steps"] = np.asarray(self.half_steps).tolist()
         for name in ("error", "relative_error"):
             if getattr(self, name) is not None:
                 share = np.asarray(getattr(self, name))
                 content[name] = float(share) if share.ndim == 0 else array_json(share)
-        return content if self.variants is None else content | {"variants": array_json(np.asarray(self.variants))}
+        if self.is_between:
+            content["is_between"] = True
+        if self.counted is not None:
+            content["counted"] = np.asarray(self.counted).tolist()
+        if self.unlisted_unit:
+            content["unlisted_unit"] = self.unlisted_unit
+        for name in ("variants", "unlisted", "unlisted_places"):
+            if getattr(self, name) is not None:
+                content[name] = array_json(np.asarray(getattr(self, name)))
+        if self.family is not None:
+            content["family"] = self.family.encode()
+        return content
 
     @classmethod
     def decode(cls, node: Mapping[str, Any], stream: str = "the stream") -> Self:  # noqa: ARG003
@@ -173,9 +273,14 @@ class Poisson(Law):
             background=background if background.size else None,
             exposure=node["exposure"],
             variants=variants,
-            half_steps=node.get("half_steps"),
             error=_decode_share(node.get("error")),
             relative_error=_decode_share(node.get("relative_error")),
+            counted=node.get("counted"),
+            is_between=bool(node.get("is_between", False)),
+            unlisted=real(node["unlisted"], None, None) if "unlisted" in node else None,
+            unlisted_places=real(node["unlisted_places"], 2, None) if "unlisted_places" in node else None,
+            unlisted_unit=str(node.get("unlisted_unit", "")),
+            family=Family.decode(node["family"]) if "family" in node else None,
         )
 
     def _half_widths(self, bank: Bank, columns: Array) -> Array | None:
@@ -196,17 +301,56 @@ class Poisson(Law):
             half += share * size
         return half
 
-    def _error_scale(self, columns: Array) -> tuple[float, str, Array | None]:
-        """The error, its scale, and half widths for an error of 1; no scale unless the error is one number of one kind.
+    def _error_scale(self, columns: Array, half: Array | None) -> tuple[float, str, Array | None]:
+        """The error, its scale, and half widths for an error of 1.
 
-        Exact responses have the error 0 of their largest value.
+        Exact responses have the error 0 of their largest value.  If the error is not one number of one kind, the scale
+        is that of multiples of the stated half widths.
         """
         peak, relative = (np.asarray(0.0 if share is None else share) for share in (self.error, self.relative_error))
-        if self.relative_error is None and peak.ndim == 0:
+        if self.relative_error is None and peak.ndim == 0 and self.counted is None:
             return float(peak), "peak", columns.max(axis=0)
         if self.error is None and relative.ndim == 0:
             return float(relative), "value", columns
-        return 0.0, "", None
+        return 1.0, "stated", half
+
+    def _recorded(self, bank: Bank) -> IntArray | None:
+        """(q, C) the counts of the recorded responses, which are the first columns of the bank."""
+        if self.counted is None:
+            return None
+        totals = np.asarray(self.counted, dtype=np.float64)
+        states = bank.states
+        n_elements = int(states.library_index.max()) + 1 - self.has_unlisted
+        owners = states.library_index[: len(totals)]
+        if len(totals) != n_elements:
+            rule = f"have one number for each of {n_elements} elements"
+            raise MisuseError("counted", rule, f"{len(totals)}", "Give the counts of each response in all channels.")
+        if not np.array_equal(owners, np.arange(n_elements)) or (states.library_index == 0).sum() > 1:
+            remedy = "A parameter that moves counted responses, or several of an element, leaves no counts."
+            raise MisuseError("counted", "go with one response for each element", "several", remedy)
+        shapes = states.elements[:, : len(totals)]
+        counts = shapes * (totals / np.maximum(shapes.sum(axis=0), np.finfo(np.float64).tiny))
+        if not (totals > 0).all() or np.abs(counts - np.rint(counts)).max() > _NOT_WHOLE:
+            rule = "make every entry of the responses a whole number of counts"
+            remedy = "Give the counts as they were recorded: rates, smoothed or subtracted spectra are none."
+            raise MisuseError("counted", rule, f"{totals.min():g} to {totals.max():g} counts in all", remedy)
+        return np.asarray(np.rint(counts), dtype=np.int64)
+
+    def _generic(self, bank: Bank) -> Array:
+        """(q, G) the generic responses; none unless given."""
+        width = self.width(bank)
+        if self.unlisted is None:
+            return np.zeros((width, 0))
+        columns = check_array("unlisted", self.unlisted, (width, None))
+        if not len(bank.states.unlisted):
+            remedy = "Make the library and its supports by with_unlisted."
+            raise MisuseError("unlisted", "go with a bank that has a region 'unlisted'", "none", remedy)
+        sums = columns.sum(axis=0)
+        if not columns.shape[1] or not (sums > 0.0).all():
+            raise MisuseError("unlisted", "have columns whose sums are above 0", f"shape {columns.shape}")
+        if self.unlisted_places is not None:
+            check_array("unlisted_places", self.unlisted_places, (2, columns.shape[1]))
+        return columns
 
     def _background(self, bank: Bank) -> Array:
         columns = np.zeros((self.width(bank), 0)) if self.background is None else self.background

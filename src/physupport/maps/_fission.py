@@ -8,28 +8,30 @@ second judges: :math:`E(e) = \sum_j \pi_j(w_1) N(w_2; P_j w_1, s^2) / \sup_\thet
 Rows enter beside the background, whose coefficients they do not depend on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from .._checks import check_count, check_positive
 from .._codec import pieces_hash, rows_seed
 from .._compiled import cached_njit
 from .._errors import MisuseError
-from .._typing import Array, Field, IntArray
+from .._typing import Array, BoolArray, Field, IntArray
+from ..judges import Amounts, Interval, amounts_reason, sublevel, union
 from ..judges.rotation import EPS, Draws, Rotation, RotationTable, leading_share
 from ..laws import Design, NoiseLook
-from ._judge import PIECE, BlockJudge, BlockVerdicts, SignalJudge, are_data, in_order, whitened
+from ._judge import ERRORS, PIECE, BlockJudge, BlockVerdicts, LinearSignals, are_data, in_order, whitened
 from ._kernels import Found, judge_signals, summaries, sums_over_runs
 from ._nulls import FAILURE, GOOD_DRAWS, WANTED_OUTSIDERS, WANTED_RIVALS, Nulls, is_tabulated, tabulate
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class RotatedSignals(SignalJudge):
+class RotatedSignals(LinearSignals):
     r"""Judge every signal by rotations of its residuals, assuming only that the noise is white.
 
     The statistics are those of the rotation judge; the level holds given the table of critical values.  An explanation
@@ -53,14 +55,9 @@ class RotatedSignals(SignalJudge):
             raise MisuseError("spec", rule, "another", remedy)
 
     @property
-    def n_explanations(self) -> int:
-        """Number of explanations in the question."""
-        return self.spec.table.size if self.keys is None else len(self.keys)
-
-    @property
-    def channels(self) -> int:
-        """Numbers of a row as it was measured."""
-        return len(self.spec.table.atoms) if self.whitener is None else int(self.whitener.shape[1])
+    def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:
+        """With the table of the rotation test."""
+        return self.spec.table, self.keys, self.whitener
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -70,7 +67,6 @@ class RotatedSignals(SignalJudge):
     def encode(self) -> dict[str, object]:
         """All that decides."""
         spec = self.spec
-        table = self.spec.table
         outsiders = self.spec.outsiders
         columns = () if outsiders is None or outsiders.columns is None else (outsiders.columns,)
         looked_for = None if outsiders is None else [outsiders.share, [*outsiders.lags], pieces_hash(*columns)]
@@ -80,11 +76,8 @@ class RotatedSignals(SignalJudge):
             "draws": [spec.seed, spec.draws, spec.gate_draws],
             "table": [FAILURE, WANTED_RIVALS, WANTED_OUTSIDERS, GOOD_DRAWS],
             "statistic": [spec.rows, spec.own_penalty, spec.sigma, repr(spec.companions)],
-            "atoms": pieces_hash(repr(table.atoms.shape), table.atoms, np.asarray(table.background)),
-            "supports": pieces_hash(repr(table.supports)),
             "outsiders": looked_for,
-            "keys": None if self.keys is None else pieces_hash(np.asarray(self.keys)),
-            "whitener": None if self.whitener is None else pieces_hash(self.whitener),
+            **self.encode_table(),
         }
 
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:
@@ -108,16 +101,17 @@ class RotatedSignals(SignalJudge):
             spectrum[:, part] = _beyond_spectrum(nulls, clean)
         np.maximum(codes, spectrum[0, :, None], out=codes)
         freedom = nulls.background.shape[0] * n_rows - nulls.background.shape[1] - self.spec.table.ranks[best]
-        return BlockVerdicts(
+        found = BlockVerdicts(
             codes=codes,
-            best=np.where(is_data, best, -1),
-            is_best_rejected=((beyond > 0) | (spectrum[0] > 0)) & is_data,
-            amplitude=np.where(is_data, filled.amplitude, np.nan) / np.sqrt(n_rows),
-            noise=np.where(is_data, filled.residual / np.sqrt(freedom), np.nan),
-            outsider=np.where(is_data, outsider, -1),
+            best=best,
+            is_best_rejected=(beyond > 0) | (spectrum[0] > 0),
+            amplitude=filled.amplitude / np.sqrt(n_rows),
+            noise=filled.residual / np.sqrt(freedom),
+            outsider=outsider,
             is_data=is_data,
-            misfit=np.where(is_data, nulls.misfits[np.maximum(misfit, spectrum[1])], np.nan),
-        ).numbered(self.keys)
+            misfit=nulls.misfits[np.maximum(misfit, spectrum[1])],
+        )
+        return found.of_data(is_data).numbered(self.keys)
 
     def _fill(self, nulls: Nulls, columns: Array, rows: Array, filled: Found) -> None:
         (n, n_rows, q) = rows.shape
@@ -138,17 +132,6 @@ class RotatedSignals(SignalJudge):
         has_gate = self.spec.outsiders is not None
         judge_signals(channels, scatter, along, parts, units, nulls.rivals, gate, has_gate, filled)
 
-    def fitted(self, rows: Field, explanation: int) -> Field:
-        """(q,) atoms and background with the coefficients of least squares, as they are measured."""
-        table = self.spec.table
-        support = table.supports[explanation if self.keys is None else int(self.keys[explanation])]
-        columns = np.hstack([table.atoms[:, list(support)], np.asarray(table.background)])
-        mean = rows.mean(axis=0)
-        if self.whitener is None:
-            return np.asarray(columns @ np.linalg.lstsq(columns, mean, rcond=None)[0])
-        found = columns @ np.linalg.lstsq(columns, self.whitener @ mean, rcond=None)[0]
-        return np.asarray(np.linalg.pinv(self.whitener) @ found)
-
 
 def _beyond_spectrum(nulls: Nulls, rows: Array) -> NDArray[np.uint8]:
     """(2, S) at how many levels the leading eigenvalue of repeated rows rejects all, and at how many p-values."""
@@ -168,7 +151,7 @@ _FISSION = 3
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Fission(SignalJudge):
+class Fission(LinearSignals):
     """Have explanations of at most one atom judged by evidence from rows of known noise.
 
     sigma: standard deviation of the noise.  splits: how many g are averaged over; they come from the seed and from each
@@ -199,27 +182,21 @@ class Fission(SignalJudge):
             raise MisuseError("fission", "be of real rows and at most one atom", "more")
 
     @property
-    def _linear(self) -> RotatedSignals:
-        """The judge by rotations with the same table."""
-        return RotatedSignals(Rotation(self.table), self.keys, self.whitener)
+    def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:
+        """As they are given."""
+        return self.table, self.keys, self.whitener
 
     @property
-    def n_explanations(self) -> int:
-        """Number of explanations in the question."""
-        return self._linear.n_explanations
-
-    @property
-    def channels(self) -> int:
-        """Numbers of a row as it was measured."""
-        return self._linear.channels
+    def stated_error(self) -> float | None:
+        """0: responses are exact; None without a design, which has the radii of responses with an error."""
+        return None if self.design is None or self.design.error_size is None else 0.0
 
     def encode(self) -> dict[str, object]:
         """All that decides."""
         assumes = "the noise of every signal is white and Gaussian, of the standard deviation given"
         fixed = {"sigma": self.sigma, "seed": self.seed, "splits": self.splits, "ratio": self.ratio}
-        table = {name: self._linear.encode()[name] for name in ("atoms", "supports", "keys", "whitener")}
         noise = {} if self.noise is None else {"noise": self.noise}
-        return {"judge": "evidence by fission", "assumes": assumes, **fixed, **table, **noise}
+        return {"judge": "evidence by fission", "assumes": assumes, **fixed, **self.encode_table(), **noise}
 
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:  # noqa: ARG002
         """The judge of many signals; repeated rows enter by their mean, and by their scatter to a test of the noise."""
@@ -240,35 +217,145 @@ class Fission(SignalJudge):
         best = np.empty(len(rows), dtype=np.int64)
         penalties = 0.5 * np.log(vectors.shape[1]) * table.ranks
         limits = -np.log(levels)
+        sines = self._sines()
+        kept_from = None if sines is None else np.full(along.shape, len(ERRORS), dtype=np.uint8)
+        fits_from = np.full(len(rows), len(ERRORS))
+        numerators = np.empty((PIECE, self.splits))
         for start in range(0, len(rows), PIECE):
             part = slice(start, start + PIECE)
             noise = np.concatenate([self.drawn(signal) for signal in rows[part]])
             drawn = in_order(noise, bases).reshape(-1, self.splits, len(penalties))
-            _judge(along[part], energy[part], drawn, self.sigma, self.ratio, penalties, limits, codes[part], best[part])
+            judged = (codes[part], best[part], numerators)
+            _judge(along[part], energy[part], drawn, self.sigma, self.ratio, penalties, limits, *judged)
+            if sines is not None and kept_from is not None:
+                splits = vectors[part, None] - noise.reshape(-1, self.splits, noise.shape[1]) / self.ratio
+                second = along[part, None] - drawn / self.ratio
+                cells = (second, (splits**2).sum(axis=2), energy[part], numerators[: len(second)])
+                self._keep(sines, limits[0], cells, kept_from[part])
+                kept_from[part][codes[part] == 0] = 0
+                quantile = np.inf if look is None else self._quantile(levels[0], look, vectors.shape[1])
+                fits_from[part] = _fits_from(sines, along[part], energy[part], kept_from[part], quantile)
         own = along[np.arange(len(rows)), best]
         freedom = vectors.shape[1] - table.ranks[best]
         misfit = np.full(len(rows), np.nan)  # where nothing tells of the noise that is stated
         if look is not None:
             misfit = look.p_values(np.where(is_data[:, None, None], white.real, 0.0), self.sigma)
-        return BlockVerdicts(
-            codes=codes,
-            best=np.where(is_data, best, -1),
-            is_best_rejected=is_data & (misfit <= (self.noise or 0.0) * levels[0]),
-            amplitude=np.where(is_data, own / root, np.nan),
-            noise=np.where(is_data, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom), np.nan),
-            outsider=np.full(len(rows), -1),
-            is_data=is_data,
-            misfit=np.where(is_data, misfit, np.nan),
-        ).numbered(self.keys)
+        # The scatter of repeated rows is that of the noise whatever the error.
+        tested = misfit, (self.noise or 0.0) * levels[0]
+        is_scattered = (rows.shape[1] > 1) & (misfit <= tested[1])
+        sizes = own / root, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom)
+        found = BlockVerdicts.of_evidence(codes, best, sizes, tested).of_data(is_data)
+        if sines is not None:
+            found = replace(found, kept_from=kept_from, fits_from=np.where(is_scattered, len(ERRORS), fits_from))
+        return found.numbered(self.keys)
+
+    def ranges(self, rows: Field, kept: BoolArray, level: float) -> list[Amounts]:
+        r"""The coefficients that evidence leaves: held at :math:`\theta`, :math:`u_e\theta` has the same numerator.
+
+        So :math:`\log E_k(\theta) = a_k + (\theta - u_e\cdot w_2)^2/2s^2` for every split k, with :math:`a_k` the log
+        of the evidence against all of e.
+        """
+        reason = "judge" if self.design is None else amounts_reason(self.design, ())
+        if reason or self.design is None:
+            return [Amounts(reason=reason)] * len(rows)
+        bases = np.ascontiguousarray(self.table.bases[:, 0].T)
+        left = self.table.complement.T @ self.table.atoms
+        penalties = 0.5 * np.log(len(bases)) * self.table.ranks
+        narrow = 2.0 * self.sigma**2 * (1.0 + 1.0 / self.ratio**2)
+        root = np.sqrt(rows.shape[1])
+        vectors = in_order(root * whitened(rows, self.whitener).real.mean(axis=1), self.table.complement)
+        found = []
+        for signal, vector, own in zip(rows, vectors, kept, strict=True):
+            drawn = self.drawn(signal) @ bases  # (K, M)
+            along = vector @ bases
+            numerators = [_log_numerator(along, each, self.sigma, self.ratio, penalties, np.empty((2, len(along))))
+                          for each in drawn]  # fmt: skip
+            intervals: dict[str, Interval | None] = {}
+            for entry in np.unique(np.flatnonzero(own) if self.keys is None else self.keys[own]).tolist():
+                for column in self.table.supports[entry]:
+                    second = along[entry] - drawn[:, entry] / self.ratio
+                    logs = np.array(numerators) - second**2 / narrow
+                    slack = 1e-9 + 1e-12 * float(vector @ vector) / self.sigma**2
+                    ends = _left(second, logs, narrow, slack - np.log(level))
+                    slope = root * float(bases[:, entry] @ left[:, column])
+                    interval = None if ends is None else (min(ends / slope), max(ends / slope))
+                    name = self.table.names[column]
+                    intervals[name] = union(intervals.get(name), interval)
+            found.append(Amounts("coefficients", "", intervals))
+        return found
+
+    def _quantile(self, level: float, look: NoiseLook, freedom: int) -> float:
+        """The largest squared distance of a row that its noise explains; any where the scatter of rows tells of it."""
+        if look.complement is None or self.noise is None:
+            return np.inf
+        return float(self.sigma**2 * chi2.isf(self.noise * level, freedom))
+
+    def _sines(self) -> Array | None:
+        """(M,) radii of responses of an error of 1, over what the background leaves of them; None without a design."""
+        if self.stated_error is None:
+            return None
+        assert self.design is not None
+        assert self.design.error_size is not None
+        sines = np.zeros(self.table.size)
+        for number, active in enumerate(self.design.active):
+            if active:
+                own = self.table.complement.T @ self.design.columns[:, active[0]].real
+                sines[number] = self.design.error_size[active[0]] / max(float(np.linalg.norm(own)), 1e-300)
+        return sines
+
+    def _keep(
+        self, sines: Array, limit: float, cells: tuple[Array, Array, Array, Array], kept_from: NDArray[np.uint8]
+    ) -> None:
+        r"""Fill in the smallest of ERRORS at which explanations are kept, from the largest on.
+
+        A row :math:`w_2` lies :math:`R\sqrt{1 - s^2} - s|u\cdot w_2|` from the responses within an error, R its
+        residual and s the sine over what the background leaves.
+
+        cells: products of :math:`w_2` and columns (S, K, M), its energy (S, K), that of the signal (S,), and the logs
+        of numerators (S, K) over the density of :math:`w_2` under 0.
+        """
+        second, energy, whole, numerators = cells
+        narrow = 2.0 * self.sigma**2 * (1.0 + 1.0 / self.ratio**2)
+        residual = np.sqrt(np.maximum(energy[:, :, None] - second**2, 0.0))
+        slack = 1e-9 + 1e-12 * (whole + energy.max(axis=1)) / self.sigma**2
+        for number in range(len(ERRORS) - 1, 0, -1):
+            sine = np.minimum(ERRORS[number] * sines, 1.0)
+            distance = np.maximum(residual * np.sqrt(1.0 - sine**2) - sine * np.abs(second), 0.0)
+            logs = numerators[:, :, None] - (energy[:, :, None] - distance**2) / narrow
+            evidence = np.logaddexp.reduce(logs, axis=1) - np.log(self.splits) - slack[:, None]
+            kept_from[evidence < limit] = number
 
     def drawn(self, signal: Field) -> Array:
         """(K, m) noise g that a signal (T, q), as it is measured, is split by."""
         size = self.table.complement.shape[1]
         return self.sigma * Draws(rows_seed(self.seed, signal), _FISSION).normal((self.splits, size))
 
-    def fitted(self, rows: Field, explanation: int) -> Field:
-        """(q,) by least squares."""
-        return self._linear.fitted(rows, explanation)
+
+def _left(second: Array, logs: Array, narrow: float, limit: float) -> Array | None:
+    """The ends of the values v where the mean over splits of exp(logs + (second - v)^2 / narrow) is at most exp(limit).
+
+    None if there are none.  The logarithm of that mean is convex in v.
+    """
+
+    def excess(value: float) -> float:
+        return float(np.logaddexp.reduce(logs + (second - value) ** 2 / narrow) - np.log(len(logs)) - limit)
+
+    interval = sublevel(excess, 0.0, float(second.mean()), float(np.sqrt(narrow)), -np.inf)
+    return None if interval is None else np.array(interval)
+
+
+def _fits_from(sines: Array, along: Array, energy: Array, kept_from: NDArray[np.uint8], quantile: float) -> IntArray:
+    """(S,) the number of the smallest of ERRORS at which a kept explanation leaves no more than the noise would.
+
+    along, energy: products with columns (S, M), and squares of signals (S,).
+    """
+    residual = np.sqrt(np.maximum(energy[:, None] - along**2, 0.0))
+    found = np.full(len(along), len(ERRORS))
+    for number in range(len(ERRORS) - 1, -1, -1):
+        sine = np.minimum(ERRORS[number] * sines, 1.0)
+        distance = np.maximum(residual * np.sqrt(1.0 - sine**2) - sine * np.abs(along), 0.0)
+        found[((kept_from <= number) & (distance**2 <= quantile)).any(axis=1)] = number
+    return found
 
 
 @cached_njit(nogil=True)
@@ -304,19 +391,19 @@ def _judge(
     limits: Array,
     codes: NDArray[np.uint8],
     best: IntArray,
+    numerators: Array,
 ) -> None:
     """Codes (S, M) of products (S, M) and u.g (S, K, M); evidence is lowered by more than its rounding."""
     n_splits, size = drawn.shape[1:]
     terms = np.empty((2, size))
-    numerators = np.empty(n_splits)
     narrow = 2.0 * sigma**2 * (1.0 + 1.0 / (t * t))
     for s in range(len(along)):
         slack = 1e-9 + 1e-12 * energy[s] / sigma**2
         for k in range(n_splits):
-            numerators[k] = _log_numerator(along[s], drawn[s, k], sigma, t, penalties, terms)
+            numerators[s, k] = _log_numerator(along[s], drawn[s, k], sigma, t, penalties, terms)
         best[s] = np.argmax(along[s] ** 2 - 2.0 * sigma**2 * penalties)
         for e in range(size):
-            logs = numerators - (along[s, e] - drawn[s, :, e] / t) ** 2 / narrow
+            logs = numerators[s] - (along[s, e] - drawn[s, :, e] / t) ** 2 / narrow
             top = logs.max()
             evidence = top + np.log(np.exp(logs - top).mean()) - slack
             code = 0

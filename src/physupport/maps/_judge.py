@@ -11,17 +11,20 @@ from typing import Protocol, TypeAlias, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._codec import described
+from .._codec import described, pieces_hash
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, Field, IntArray
 from ..analysis import AnalysisProtocol, ProposedStream
 from ..banks import Bank
 from ..io import ArrayRows, as_complex, as_pairs
-from ..judges import Judge, Verdict, Verdicts
+from ..judges import Amounts, Judge, Verdict, Verdicts, listed_columns
+from ..judges.rotation import RotationTable
 from ..laws import Law
 from ._kernels import products
 
 _LARGEST = 1e80  # squares stay far from overflow
+# Errors of the responses at which maps by evidence are labelled, exact responses first.
+ERRORS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 PIECE = 128  # signals whose products stay in the nearest cache
 
 
@@ -39,6 +42,41 @@ class BlockVerdicts:
     is_data: BoolArray  # (S,) all numbers are finite and of a size that squares can have
     misfit: Array  # (S,) p-value of the gate for the best fit, which is at most this; nan without a gate
     is_complete: BoolArray | None = None  # (S,) False where something else is possible, so that nothing is FINE
+    kept_from: NDArray[np.uint8] | None = None  # (S, M) number of the smallest of ERRORS at which it is kept, if any
+    fits_from: IntArray | None = None  # (S,) number of the smallest of ERRORS at which something fits, if any
+
+    @classmethod
+    def of_evidence(
+        cls, codes: NDArray[np.uint8], best: IntArray, sizes: tuple[Array, Array], tested: tuple[Array, float]
+    ) -> "BlockVerdicts":
+        """Those of signals without outsiders, all of them data.
+
+        sizes: amplitude and noise (S,).  tested: p-values (S,) of the noise that is stated, and the threshold of these.
+        """
+        misfit, threshold = tested
+        return cls(
+            codes=codes,
+            best=best,
+            is_best_rejected=misfit <= threshold,
+            amplitude=sizes[0],
+            noise=sizes[1],
+            outsider=np.full(len(codes), -1),
+            is_data=np.ones(len(codes), dtype=np.bool_),
+            misfit=misfit,
+        )
+
+    def of_data(self, is_data: BoolArray) -> "BlockVerdicts":
+        """The same, with nothing said of signals that are no data."""
+        return replace(
+            self,
+            best=np.where(is_data, self.best, -1),
+            is_best_rejected=is_data & self.is_best_rejected,
+            amplitude=np.where(is_data, self.amplitude, np.nan),
+            noise=np.where(is_data, self.noise, np.nan),
+            outsider=np.where(is_data, self.outsider, -1),
+            is_data=is_data,
+            misfit=np.where(is_data, self.misfit, np.nan),
+        )
 
     def kept(self, level: int = 0) -> BoolArray:
         """(S, M) what is not rejected at a level, by its number; nothing of what is no data."""
@@ -49,7 +87,9 @@ class BlockVerdicts:
         if keys is None:
             return self
         first = np.array([int(np.argmax(keys == key)) for key in range(self.codes.shape[1])])
-        return replace(self, codes=self.codes[:, keys], best=np.where(self.best < 0, -1, first[self.best]))
+        kept_from = None if self.kept_from is None else self.kept_from[:, keys]
+        best = np.where(self.best < 0, -1, first[self.best])
+        return replace(self, codes=self.codes[:, keys], best=best, kept_from=kept_from)
 
 
 # From signals (S, T, q) as they are measured to their verdicts; workers of other processes get a copy.
@@ -63,6 +103,11 @@ class SignalJudge(Protocol):
     def are_e_values(self) -> bool:
         """True if levels are those of evidence at its end, for which no dependence between signals costs anything."""
         return False
+
+    @property
+    def stated_error(self) -> float | None:
+        """The error of the responses that is stated, 0 for exact ones; None if there are no verdicts at others."""
+        return None
 
     @property
     def n_explanations(self) -> int:
@@ -91,6 +136,62 @@ class SignalJudge(Protocol):
     def fitted(self, rows: Field, explanation: int) -> Field | None:
         """(q,) the row that an explanation fits best to rows (T, q); None where there is no such thing."""
 
+    def fitted_amounts(self, rows: Field, explanation: int) -> Amounts:
+        """The amounts of that fit, both ends equal, or a reason why there are none."""
+
+    def ranges(self, rows: Field, kept: BoolArray, level: float) -> list[Amounts]:  # noqa: ARG002
+        """The amounts that signals (S, T, q) leave at a level, of all that is kept (S, M), or a reason why not."""
+        return [Amounts(reason="judge")] * len(rows)
+
+
+class LinearSignals(SignalJudge, Protocol):
+    """The judge of signals by a table of explanations, whose columns rows are linear in, beside a background."""
+
+    @property
+    def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:
+        """The table; (M,) the entry of each explanation of the question, if it is another; (p, q) the whitener."""
+
+    @property
+    def n_explanations(self) -> int:
+        """Number of explanations in the question."""
+        table, keys, _ = self.explained
+        return table.size if keys is None else len(keys)
+
+    @property
+    def channels(self) -> int:
+        """Numbers of a row as it was measured."""
+        table, _, whitener = self.explained
+        return len(table.atoms) if whitener is None else int(whitener.shape[1])
+
+    def encode_table(self) -> dict[str, object]:
+        """The hashes of table, keys and whitener."""
+        table, keys, whitener = self.explained
+        return {
+            "atoms": pieces_hash(repr(table.atoms.shape), table.atoms, np.asarray(table.background)),
+            "supports": pieces_hash(repr(table.supports)),
+            "keys": None if keys is None else pieces_hash(np.asarray(keys)),
+            "whitener": None if whitener is None else pieces_hash(whitener),
+        }
+
+    def fitted_amounts(self, rows: Field, explanation: int) -> Amounts:
+        """The coefficients of least squares, by the names of the table."""
+        table, keys, whitener = self.explained
+        support = table.supports[explanation if keys is None else int(keys[explanation])]
+        names = [table.names[atom] for atom in support] if table.names else []
+        mean = whitened(rows[None], whitener)[0].mean(axis=0)
+        return fitted_columns(table.atoms[:, list(support)], np.asarray(table.background), names, mean)
+
+    def fitted(self, rows: Field, explanation: int) -> Field:
+        """(q,) atoms and background with the coefficients of least squares, as they are measured."""
+        table, keys, whitener = self.explained
+        support = table.supports[explanation if keys is None else int(keys[explanation])]
+        columns = np.hstack([table.atoms[:, list(support)], np.asarray(table.background)])
+        mean = rows.mean(axis=0)
+        if whitener is None:
+            return np.asarray(columns @ np.linalg.lstsq(columns, mean, rcond=None)[0])
+        found = columns @ np.linalg.lstsq(columns, whitener @ mean, rcond=None)[0]
+        return np.asarray(np.linalg.pinv(whitener) @ found)
+
 
 def are_data(rows: Field) -> BoolArray:
     """(S,) signals (S, T, q) of numbers that are finite and whose squares double precision holds."""
@@ -112,6 +213,16 @@ def in_order(rows: Array, matrix: Array) -> Array:
     return out
 
 
+def fitted_columns(columns: Field, background: Field, names: Sequence[str], mean: Field) -> Amounts:
+    """The coefficients of least squares of columns (q, k) beside a background, of which each is an element."""
+    if np.iscomplexobj(columns) or len({*names}) < columns.shape[1]:
+        return Amounts(reason="mix")
+    fit = np.linalg.lstsq(np.hstack([columns, background]), mean, rcond=None)[0].tolist()
+    return Amounts("coefficients", "", {name: (each, each) for name, each in zip(names, fit, strict=False)})
+
+
+_SCALES = ("peak", "value", "angle")  # of errors that maps try; other errors may be above 1
+_MOST_ASKED = 500  # signals whose judges are opened once more for their amounts
 _SLACK = 1e-9  # of logs of evidence, far more than their rounding
 
 
@@ -146,6 +257,16 @@ class ProtocolSignals(SignalJudge):
     def are_e_values(self) -> bool:
         """True if the judge of the protocol gives e-values."""
         return self.protocol.judge.are_e_values
+
+    @cached_property
+    def stated_error(self) -> float | None:
+        """The error that the law states, if evidence judges the signals by themselves."""
+        design = self.law.design(self.bank)
+        if design is None or design.error_size is None or self.calibration is not None:
+            return None
+        if design.error_scale not in _SCALES:
+            return None
+        return design.error if self.protocol.judge.has_common_numerator else None
 
     @property
     def n_explanations(self) -> int:
@@ -195,6 +316,9 @@ class ProtocolSignals(SignalJudge):
             misfit=misfit,
             is_complete=np.ones(n, dtype=np.bool_),
         )
+        if self.stated_error is not None:
+            kept_from = np.full(found.codes.shape, len(ERRORS), dtype=np.uint8)
+            found = replace(found, kept_from=kept_from, fits_from=np.full(n, len(ERRORS)))
         for s in np.flatnonzero(found.is_data).tolist():
             self._ask(rows[s], levels, found, s)
         return found
@@ -218,6 +342,9 @@ class ProtocolSignals(SignalJudge):
             found.misfit[s] = min(1.0, len(findings) * min(finding["p"] for finding in findings))
         assert found.is_complete is not None
         found.is_complete[s] = bool(facts.get("is_complete", True))
+        if found.kept_from is not None and found.fits_from is not None and judge.error is not None:
+            found.kept_from[s] = _kept_from(judge, verdicts)
+            found.fits_from[s] = _fits_from(judge, found.kept_from[s])
 
     def _reopened(self, rows: Field, levels: Array) -> list[BoolArray]:
         """At each level, until one is too small for the judge to reject anything."""
@@ -248,8 +375,56 @@ class ProtocolSignals(SignalJudge):
         freedom = max(left.size - background.shape[1] - active, 1)
         return float(np.linalg.norm(beside)), float(np.linalg.norm(left) / np.sqrt(freedom))
 
+    def ranges(self, rows: Field, kept: BoolArray, level: float) -> list[Amounts]:
+        """Those of reports on signals at the level of the protocol; of more than a few hundred it takes too long."""
+        if len(rows) > _MOST_ASKED or level != self.protocol.level:
+            return [Amounts(reason="many")] * len(rows)
+        judges = (self._opened(own, self.protocol)[0] for own in rows)
+        return [judge.amounts(np.flatnonzero(flags)) for judge, flags in zip(judges, kept, strict=True)]
+
+    def fitted_amounts(self, rows: Field, explanation: int) -> Amounts:
+        """The coefficients of the fit of the law, of rows that are linear in those of their elements."""
+        fit = self.fitted(rows, explanation)
+        design = self.law.design(self.bank)
+        if fit is None or design is None or self.law.is_counted:
+            return Amounts(reason="judge")
+        active = design.active[int(self.law.keys(self.bank)(np.array([explanation]))[0]) // len(design.deviations)]
+        chosen = [columns[0] for columns in listed_columns(design, active).values()]
+        others = [column for column in active if column not in chosen]
+        beside = np.hstack([design.columns[:, others], design.background])
+        names = [design.names[column] for column in chosen]
+        return fitted_columns(design.columns[:, chosen], beside, names, design.whitened(fit[:, None])[:, 0])
+
     def fitted(self, rows: Field, explanation: int) -> Field | None:
         """(q,) of the law."""
         given = as_pairs(rows) if self.law.is_complex else rows
         fit = self.law.fitted(self.bank, explanation, ArrayRows(given))
         return as_complex(fit) if fit is not None and self.law.is_complex else fit
+
+
+def _kept_from(judge: Judge, verdicts: Verdicts) -> NDArray[np.uint8]:
+    """(M,) the number of the smallest of ERRORS at which each explanation is kept, by halving; their count if none.
+
+    verdicts: those at the error of the judge.
+    """
+    assert judge.error is not None
+    own = np.array(ERRORS)
+    is_rejected = verdicts.codes == Verdict.REJECTED
+    low = np.where(is_rejected, np.searchsorted(own, judge.error, side="right"), 0)  # rejected below this number
+    high = np.where(is_rejected, len(own), np.searchsorted(own, judge.error, side="left"))  # kept from it on
+    while (is_open := low < high).any():
+        middle = (low + high) // 2
+        for number in np.unique(middle[is_open]).tolist():
+            asked = np.flatnonzero(is_open & (middle == number))
+            rejected = judge.verdicts_at(ERRORS[number], asked).codes == Verdict.REJECTED
+            low[asked] = np.where(rejected, number + 1, low[asked])
+            high[asked] = np.where(rejected, high[asked], number)
+    return np.asarray(high, dtype=np.uint8)
+
+
+def _fits_from(judge: Judge, kept_from: NDArray[np.uint8]) -> int:
+    """The number of the smallest of ERRORS at which something is kept whose noise the rows do not refute."""
+    for number in range(int(kept_from.min()), len(ERRORS)):
+        if not judge.refutes(np.flatnonzero(kept_from <= number), ERRORS[number]):
+            return number
+    return len(ERRORS)

@@ -24,7 +24,7 @@ from .._version import __version__
 from ._protocol import GATES, LABELS, BlockWork, MapProtocol, Pieces, chosen_level
 from ._result import SignalMap
 from ._signals import Axis, Signals, as_signals
-from ._store import LAYERS, Store
+from ._store import LAYERS, WIDTH, Store
 
 _RETRIES = 5
 _ANSWER = 5  # seconds in which a scheduler that is there answers, also from far away; twice that for all it says
@@ -188,7 +188,7 @@ def _check_programs(client: Any, checked: set[str]) -> None:  # noqa: ANN401
 
 # Signals of a block, which is a chunk of the arrays; a thread holds the codes of one block at a time.
 BLOCK = 8192
-_VERSION = 4  # of the arrays of a map
+_VERSION = 5  # of the arrays of a map
 Progress = Callable[[int, int], None]
 
 
@@ -223,7 +223,7 @@ def map_signals(
     with Store.held(Path(out), _about(opened, protocol, check_count("block", block))) as store:
         layers = ("first", "share") if protocol.rate is not None else ("first",)
         for layer in layers:
-            for name in LAYERS[layer]:
+            for name in store.of_layer(layer):
                 store.add(name, {"units": store.about["unit"]} if name in _MEASURED else {})
         _check_same(store, opened, layers)
         if not _is_complete(store, layers):
@@ -245,14 +245,13 @@ _MEASURED = ("amplitude", "noise")
 def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any]:
     """Describe the map for readers of the folder, with a hash of all that decides."""
     question = protocol.question
-    taken = {*LAYERS["first"], *LAYERS["share"], "region", "byte"}
+    taken = {*LAYERS["first"], *WIDTH, *LAYERS["share"], "region", "byte"}
     for axis in signals.axes:
         if axis in taken or not axis.strip() or any(sign in axis for sign in "/\\") or axis.startswith("."):
             rule = "have names of axes that differ from each other and from the arrays of a map, and could name files"
             raise MisuseError("signals", rule, repr(axis), "Give the axis another name.")
         taken.add(axis)
     shape = [*signals.shape, signals.repeats, signals.channels]
-    layers = ("first", "share") if protocol.rate is not None else ("first",)
     return {
         "kind": "physupport map",
         "version": _VERSION,
@@ -268,7 +267,11 @@ def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any
         "rate": protocol.rate,
         "levels": protocol.levels(signals.count).tolist(),
         "are_e_values": protocol.judge.are_e_values,
-        "arrays": [name for layer in layers for name in LAYERS[layer]],
+        "arrays": [
+            *LAYERS["first"],
+            *(() if protocol.judge.stated_error is None else WIDTH),
+            *(LAYERS["share"] if protocol.rate is not None else ()),
+        ],
         "regions": [
             {"name": region.name, "elements": [*region.elements], "groups": [name for name, _ in region.groups]}
             for region in question.asked_regions

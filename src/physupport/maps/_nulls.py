@@ -152,7 +152,7 @@ class Nulls:
 def is_tabulated(spec: Rotation) -> bool:
     """True if one table serves all signals: real rows, at most one atom, noise unknown, no bound but a sign."""
     is_plain = spec.rows == "same mean" and spec.sigma is None and _signs(spec) is not None
-    is_plain = is_plain and spec.covariance_freedom is None
+    is_plain = is_plain and spec.covariance_freedom is None and spec.errors is None
     return is_plain and not spec.table.is_complex and int(spec.table.ranks.max()) <= 1
 
 
@@ -167,7 +167,9 @@ def tabulate(spec: Rotation, levels: Array, threads: int, repeats: int = 1) -> N
     check_freedom(beside + scatter - int(table.ranks.max()))
     if spec.outsiders is not None:
         spec.outsiders.check(repeats, q)
-    shares = [Levels.of((1.0 - FAILURE) * level, spec.companions, spec.outsiders) for level in levels.tolist()]
+    shares = [
+        Levels.of((1.0 - FAILURE) * level, spec.companions, spec.outsiders, spec.amounts) for level in levels.tolist()
+    ]
     companions, rivals, gate = np.array([[each.companions, each.rivals, each.gate] for each in shares]).T
     failures = FAILURE * levels / 3.0  # for rivals, for columns and lags, and for the spectrum
     draws, numbers, misfits = _gate_numbers(spec, gate, failures / (2.0 * table.size))

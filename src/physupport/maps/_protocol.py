@@ -22,10 +22,12 @@ from .._errors import MisuseError
 from .._typing import Array, BoolArray, Field, IntArray
 from ..analysis import AnalysisProtocol
 from ..io import as_pairs
+from ..judges import ByInvariant
 from ..judges.rotation import ByRotation
 from ..questions import LABELS as LABELS, AskedRegion, Label, RegionalMap, SetFacts, labels
 from ._fission import Fission, RotatedSignals
-from ._judge import BlockJudge, BlockVerdicts, ProtocolSignals, SignalJudge
+from ._invariant import InvariantSignals, is_shared
+from ._judge import ERRORS, BlockJudge, BlockVerdicts, ProtocolSignals, SignalJudge
 from ._nulls import is_tabulated
 
 # Shares R/m for which a level is kept ready, from all signals down to one of them, whose own is added.
@@ -249,14 +251,19 @@ class MapProtocol:
     def work(self, count: int, threads: int, repeats: int = 1) -> "BlockWork":
         """Compute all that does not depend on the signals, for so many of them, of so many rows."""
         levels = self.levels(count)
-        return BlockWork(self.judge.block_judge(levels, threads, repeats), Labeller.of(self.question), len(levels))
+        return BlockWork(
+            self.judge.block_judge(levels, threads, repeats),
+            Labeller.of(self.question),
+            len(levels),
+            self.judge.stated_error,
+        )
 
 
 def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
     """A judge of which all but a few products is computed once for all signals; None where there is no such way.
 
-    That is so of rotations whose critical values one table holds, and of evidence of fissioned rows of known noise,
-    of explanations of at most one atom with any coefficient.
+    That is so of rotations whose critical values one table holds, of invariant evidence, and of evidence of fissioned
+    rows of known noise, of explanations of at most one atom with any coefficient.
     """
     bank = protocol.bank
     judge = protocol.judge
@@ -271,6 +278,9 @@ def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
     keys = law.keys(bank)(np.arange(bank.size))
     if own is not None:
         return RotatedSignals(spec, keys, design.whitener) if is_tabulated(spec) else None
+    if isinstance(judge, ByInvariant):
+        completed = judge.completed(bank, [law])
+        return InvariantSignals(spec, design, completed, keys) if is_shared(spec) else None
     if judge.fissions and spec.sigma is not None and not design.is_bounded and int(spec.table.ranks.max()) <= 1:
         fission = Fission(spec.table, spec.sigma, protocol.seed, judge.fissions, keys=keys, whitener=design.whitener)
         return replace(fission, noise=judge.noise_share, design=design)
@@ -285,6 +295,7 @@ class BlockWork:
     judge: BlockJudge
     labeller: Labeller
     n_levels: int
+    stated_error: float | None = None
 
     def first(self, rows: Field) -> Pieces:
         """The layer at the level of each signal, and at how many levels its labels still state something."""
@@ -302,9 +313,34 @@ class BlockWork:
             "noise": verdicts.noise,
             "outsider": verdicts.outsider.astype(np.int32),
             "gate": gate,
+            **self._width(verdicts, gate),
             "misfit": verdicts.misfit,
             "evidence": self._evidence(verdicts, (gate == OPEN)[:, None] & STATEMENTS[sets["label"]]),
         }
+
+    def _width(self, verdicts: BlockVerdicts, gate: NDArray[np.uint8]) -> Pieces:
+        """The smallest error at which something fits, and the answer where the staircase is read, with its reach.
+
+        That is the stated error or twice the smallest at which something fits, whichever is larger, or the next one of
+        ERRORS: what is certain at an error is certain at every smaller one at which something fits.
+        """
+        if verdicts.kept_from is None or verdicts.fits_from is None or self.stated_error is None:
+            return {}
+        errors = np.array(ERRORS)
+        fits_from = np.append(errors, np.nan)[np.where(gate == NO_DATA, len(errors), verdicts.fits_from)]
+        read = np.searchsorted(errors, np.maximum(np.nan_to_num(2.0 * fits_from), self.stated_error) * (1.0 - 1e-12))
+        read = np.minimum(read, len(errors) - 1)
+        sets = self._sets(verdicts.kept_from <= read[:, None], verdicts)
+        sets["label"][np.isnan(fits_from)] = LABELS.index(Label.ABSTAIN)
+        is_standing = STATEMENTS[sets["label"]]
+        stands_to = np.where(is_standing, errors[read][:, None], np.nan)
+        for number in range(int(read.min(initial=0)) + 1, len(errors)):
+            label, group = self.labeller.label(verdicts.kept_from <= number)
+            is_same = (label == sets["label"]) & (group == sets["group"])
+            is_later = (number > read)[:, None]
+            is_standing &= is_same | ~is_later
+            stands_to = np.where(is_standing & is_later, errors[number], stands_to)
+        return {"fits_from": fits_from, "stands_to": stands_to} | {f"read_{name}": part for name, part in sets.items()}
 
     def _evidence(self, verdicts: BlockVerdicts, stands: BoolArray) -> NDArray[np.uint8]:
         """(S, R) at how many levels a label states something, of regions (S, R) where it does so at the first.

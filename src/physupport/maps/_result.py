@@ -3,12 +3,13 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from importlib.resources import files
 from io import BytesIO
+from math import prod
 from pathlib import Path
 from typing import Any, final
 
@@ -21,7 +22,9 @@ from .._files import write_whole
 from .._typing import BoolArray, Field, IntArray
 from ..io import check_codecs
 from ..questions import Label
-from ..report import in_words
+from ..report import has_widgets, in_words, listed, widget, widget_bundle
+from ._amounts import SignalAmounts, signal_amounts
+from ._classes import NAMES, classes_of, csv_text, first_line, unpacked, write_envi, write_netcdf
 from ._judge import SignalJudge
 from ._protocol import GATES, LABELS, NO_DATA, OPEN, STATEMENTS, WITHHELD
 from ._signals import Signals
@@ -38,7 +41,10 @@ class SignalMap:
     signal and its label: it withholds labels where what fits best does not fit, and `misfit` is how far from fitting
     that is, as a p-value.  `evidence` (..., R) counts the levels, from the largest, at which the label of a region
     still states something.  `share_label`, `share_group` and `share_kept` are the second layer, in which
-    the expected share of false statements over the map is at most its rate.
+    the expected share of false statements over the map is at most its rate.  By evidence, `fits_from` is the smallest
+    error of the responses at which something fits, of a few that are tried; `read_label`, `read_group` and `read_kept`
+    are the answer at the stated error or twice that, whichever is larger, and `stands_to` (..., R) is the largest error
+    at which its label is the same; nan where there is none.
     """
 
     store: Store
@@ -75,7 +81,7 @@ class SignalMap:
         """(..., m) which elements of a region are kept."""
         number = self._number(region)
         slots = whole(self.about["slots"], None, None)[:, number]
-        kept = _unpacked(self.array("share_kept" if share else "kept"), len(slots))
+        kept = unpacked(self.array("share_kept" if share else "kept"), len(slots))
         out = np.zeros((*kept.shape[:-1], len(self.about["regions"][number]["elements"])), dtype=np.bool_)
         for element in range(out.shape[-1]):
             out[..., element] = kept[..., slots == element].any(axis=-1)
@@ -95,6 +101,64 @@ class SignalMap:
         np.savez_compressed(file, about=np.array(dumped(about)), **arrays)
         write_whole(Path(place if place.endswith(".npz") else f"{place}.npz"), file.getvalue())
 
+    def amounts(self, signals: Signals, judge: SignalJudge) -> tuple[SignalAmounts, ...]:
+        """The amounts of the elements that each signal keeps, in the order of the signals.
+
+        signals, judge: of which the map was made.  Where the judge has ranges at the level of a signal these are given,
+        else the fit of the kept explanation that fits best, which has no guarantee.
+        """
+        (count, shape) = (signals.count, signals.shape)
+        flat = {
+            name: self.array(name).reshape(count, *self.array(name).shape[len(shape) :])
+            for name in ("gate", "kept", "best")
+        }
+        return signal_amounts(self.about, flat, signals.read(), judge)
+
+    def to_csv(self, path: str | os.PathLike[str], amounts: Sequence[SignalAmounts] = ()) -> None:
+        """Write a line for each signal: its place, and for each region label, class and all that is possible.
+
+        amounts: those of `amounts`, which are written beside these.
+        """
+        write_whole(Path(path), csv_text(self, amounts).encode("utf-8"))
+
+    def to_envi(self, path: str | os.PathLike[str], region: str) -> None:
+        """Write the classes of a region as an ENVI classification, with its header beside it."""
+        write_envi(self, path, self._number(region))
+
+    def to_netcdf(self, path: str | os.PathLike[str]) -> None:
+        """Write all arrays with their axes as NetCDF; needs xarray and a package that writes NetCDF."""
+        write_netcdf(self, path)
+
+    def widget(
+        self,
+        signals: Signals | None = None,
+        judge: SignalJudge | None = None,
+        amounts: Sequence[SignalAmounts] = (),
+    ) -> Any:  # noqa: ANN401  of anywidget
+        """The page of the map as a widget, whose trait `chosen` is the number of the signal that was clicked last.
+
+        signals, judge, amounts: as `write_map_page` takes them; without signals no curves are drawn.
+        """
+        return widget(_page(self, signals, "Map", judge, amounts))
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401  of the notebook
+        """For notebooks: the page of a map as a widget, where anywidget is installed and the map is small enough."""
+        if not has_widgets() or not self.about["is_complete"] or prod(self.about["shape"]) > MOST_SIGNALS:
+            return None
+        return widget_bundle(_page(self, None, "Map", None, ()), "\n".join(self.first_lines()), options)
+
+    def __str__(self) -> str:
+        """The map in a few sentences."""
+        return "\n".join([*self.first_lines(), *map(visible, self.lines())])
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.array("gate").shape))
+        return f"SignalMap({shape} signals, regions {listed(self.regions)})"
+
+    def first_lines(self) -> list[str]:
+        """The content of each region of the map, in one plain sentence."""
+        return [first_line(self, number, classes_of(self, number)) for number in range(len(self.regions))]
+
     def lines(self) -> list[str]:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""
         sentences = []
@@ -107,6 +171,8 @@ class SignalMap:
             sentences.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or without}.")
         others = ", ".join(f"{gates[i]:,} {name}" for i, name in enumerate(GATES) if i != OPEN)
         sentences.append(f"Of {gates.sum():,} signals: {others}.")
+        if "fits_from" in self.store.names:
+            sentences.append(self._width_line())
         if _is_of_replicates(self.about):
             noise = "measured" if self.about["protocol"]["noise"] is None else "stated (replicate_noise)"
             sentences.append(
@@ -117,10 +183,28 @@ class SignalMap:
         share = self.about["share"]
         if share is not None:
             sentences.append(
-                f"Over the map, with an expected share of at most {share['rate']:g} of them false: "
+                f"Over the map, with an expected share of at most {share['rate']:g} of them false (FDR): "
                 f"{share['statements']:,} statements, at level {share['level']:.2g}."
             )
         return sentences
+
+    def _width_line(self) -> str:
+        """How many signals without an answer have one if responses may be off, and how far."""
+        (without, answered, errors) = (0, 0, [])
+        for block in range(len(self.store.blocks)):
+            gate = self.store.read("gate", block)
+            is_mute = (gate != OPEN) & (gate != NO_DATA)
+            fits_from = self.store.read("fits_from", block)[is_mute]
+            without += int(is_mute.sum())
+            answered += int(STATEMENTS[self.store.read("read_label", block)[is_mute]].any(axis=1).sum())
+            errors.append(fits_from[np.isfinite(fits_from)])
+        found = np.concatenate(errors) if errors else np.zeros(0)
+        if not found.size:
+            return f"Of {without:,} signals without a label, none has one at a larger error of the responses."
+        return (
+            f"Of {without:,} signals without a label, {answered:,} have one at twice the smallest error of the "
+            f"responses at which something fits, which is {float(np.median(found)):g} in the median."
+        )
 
     def _counts(self) -> tuple[IntArray, IntArray]:
         """(R, labels) open signals with each label, and (gates,) all of them; read block by block."""
@@ -141,11 +225,6 @@ class SignalMap:
         if region not in self.regions:
             raise MisuseError("region", f"be one of {self.regions}", repr(region))
         return self.regions.index(region)
-
-
-def _unpacked(kept: NDArray[np.uint8], size: int) -> BoolArray:
-    """(..., M) true for the explanations that sets of bits (..., bytes) hold."""
-    return np.unpackbits(kept, axis=-1, count=size, bitorder="little").astype(np.bool_)
 
 
 def label_in_words(name: str) -> str:
@@ -170,10 +249,21 @@ def signal_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) ->
         place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
         why = _NOISE if _is_of_noise(about) else _STUCK if _is_of_replicates(about) else "the best fit does not fit"
         what = f"Labels are withheld: {why}" if gate == WITHHELD else "Nothing in the bank fits"
-        return f"{what}{_misfit(about, entry)}{place}."
+        return f"{what}{_misfit(about, entry)}{place}.{_at_larger_errors(about, entry)}"
     unit = f" {about['unit']}" if about["unit"] else ""
     of = "" if np.isnan(noise) else f" Noise {noise:.3g}{unit}{_misfit(about, entry)};"
     return f"{_fields(about, entry, '')}{of} at level {about['level']:g} for this signal by itself."
+
+
+def _at_larger_errors(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
+    """The answer where responses may be off, and how far that stands; empty where a map has none."""
+    if "fits_from" not in entry or np.isnan(entry["fits_from"]):
+        return ""
+    said = f" Something fits if responses are off by an error of {float(entry['fits_from']):g}."
+    if not STATEMENTS[entry["read_label"]].any():
+        return said
+    most = float(np.nanmin(entry["stands_to"]))
+    return f"{said} At twice that: {_fields(about, entry, 'read_')} This holds up to an error of {most:g}."
 
 
 def map_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
@@ -215,7 +305,7 @@ def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]]
     region = about["regions"][number]
     label = LABELS[int(entry[f"{layer}label"][number])]
     group = int(entry[f"{layer}group"][number])
-    names = ", ".join(kept_elements(about, number, entry[f"{layer}kept"]))
+    names = listed(kept_elements(about, number, entry[f"{layer}kept"]), _MOST_NAMED)
     where = f" in {region['groups'][group]}" if group >= 0 else ""
     where += ", or something that is not in the library" if _is_of_replicates(about) else ""
     words = {
@@ -231,7 +321,7 @@ def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]]
 def kept_elements(about: dict[str, Any], number: int, kept: NDArray[np.uint8]) -> list[str]:
     """Elements of a region that a bit set of explanations keeps."""
     slots = whole(about["slots"], None, None)[:, number]
-    chosen = slots[_unpacked(kept, len(slots))]
+    chosen = slots[unpacked(kept, len(slots))]
     return [about["regions"][number]["elements"][i] for i in np.unique(chosen[chosen >= 0]).tolist()]
 
 
@@ -239,14 +329,9 @@ def kept_elements(about: dict[str, Any], number: int, kept: NDArray[np.uint8]) -
 MOST_SIGNALS = 10_000
 _MOST_NUMBERS = 4_000_000
 _MOST_FITS = 3
+_MOST_AREAS = 40  # elements in the table of areas
+_MOST_NAMED = 12  # elements in the sentence on a signal
 _LINE = 100  # signals along a single axis that are shown beside each other
-_COLOURS = {
-    "ABSTAIN": "#bdbdbd", "EMPTY": "#212121", "SUPPORT_AMBIGUOUS": "#ffe0b2", "LOCAL_AMBIGUOUS": "#ffb74d",
-    "GROUP": "#90caf9", "FINE": "#1565c0", "ABSENT": "#f5f5f5", "withheld": "#e57373", "no data": "#ffffff",
-}  # fmt: skip
-_NAMES = (*map(str, LABELS), "withheld", "no data")
-_FINE = LABELS.index(Label.FINE)
-_GROUP = LABELS.index(Label.GROUP)
 
 
 def write_map_page(
@@ -255,31 +340,46 @@ def write_map_page(
     signals: Signals,
     title: str = "Map",
     judge: SignalJudge | None = None,
+    amounts: Sequence[SignalAmounts] = (),
 ) -> None:
     """The page of a map of at most 10,000 signals, with the signals themselves where there is room for them.
 
     judge: that of the protocol, for the fits of the explanations that are kept; without it there are none.
+    amounts: those of `SignalMap.amounts`, for the amounts of a signal and pictures of them.
     """
-    if signals.count > MOST_SIGNALS:
-        raise MisuseError("map", f"have at most {MOST_SIGNALS:,} signals for a page", f"{signals.count:,}")
-    data = json.dumps(_content(labelled, signals, judge), separators=(",", ":"), allow_nan=False).replace(
-        "<", "\\u003c"
-    )
+    write_whole(Path(path), _page(labelled, signals, title, judge, amounts).encode("utf-8"))
+
+
+def _page(
+    labelled: SignalMap,
+    signals: Signals | None,
+    title: str,
+    judge: SignalJudge | None,
+    amounts: Sequence[SignalAmounts],
+) -> str:
+    """The page of a map."""
+    count = prod(labelled.about["shape"])
+    if count > MOST_SIGNALS:
+        raise MisuseError("map", f"have at most {MOST_SIGNALS:,} signals for a page", f"{count:,}")
+    content = _content(labelled, signals, judge, amounts)
+    data = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     parts = {
         "TITLE": escape(visible(title)),
+        "FIRST": "".join(f'<p class="first">{escape(line)}</p>' for line in labelled.first_lines()),
         "LINES": "".join(f"<p>{escape(visible(line))}</p>" for line in labelled.lines()),
         "DATA": data,
     }
     template = (files("physupport.maps") / "page.html").read_text(encoding="utf-8")
     # In one go: what is put in may hold these words itself.
-    text = re.sub("|".join(parts), lambda word: parts[word[0]], template)
-    write_whole(Path(path), text.encode("utf-8"))
+    return re.sub("|".join(parts), lambda word: parts[word[0]], template)
 
 
-def _content(labelled: SignalMap, signals: Signals, judge: SignalJudge | None) -> dict[str, object]:
-    shape = signals.shape
-    count = signals.count
+def _content(
+    labelled: SignalMap, signals: Signals | None, judge: SignalJudge | None, amounts: Sequence[SignalAmounts]
+) -> dict[str, object]:
     about = labelled.about
+    shape = tuple(about["shape"])
+    count = prod(shape)
     columns = shape[-1] if len(shape) > 1 else min(count, _LINE)
     arrays = {name: labelled.array(name) for name in labelled.store.names}
     flat = {name: array.reshape(count, *array.shape[len(shape) :]) for name, array in arrays.items()}
@@ -288,17 +388,9 @@ def _content(labelled: SignalMap, signals: Signals, judge: SignalJudge | None) -
     layers = ("", "share_") if about["share"] is not None else ("",)
     return {
         "shape": [-(-count // columns), columns],
-        "regions": [
-            {"name": visible(region["name"]), "elements": [*map(visible, region["elements"])],
-             "groups": [*map(visible, region["groups"])]} | {
-                ("second" if layer else "first"):
-                    _images(flat, number, slots[:, number], len(region["elements"]), layer) for layer in layers
-            }
-            for number, region in enumerate(about["regions"])
-        ],
-        "names": [*_NAMES],
-        "words": [*map(label_in_words, _NAMES)],
-        "colours": [_COLOURS[name] for name in _NAMES],
+        "regions": [_region(labelled, number, layers, amounts) for number in range(len(about["regions"]))],
+        "names": [*NAMES],
+        "words": [*map(label_in_words, NAMES)],
         "has_second": len(layers) > 1,
         "places": [", ".join(map(str, place)) for place in np.ndindex(*shape)],
         "sentences": [visible(signal_sentence(about, entry)) for entry in entries],
@@ -307,27 +399,35 @@ def _content(labelled: SignalMap, signals: Signals, judge: SignalJudge | None) -
             [[*map(visible, kept_elements(about, i, entry["kept"]))] for i in range(len(about["regions"]))]
             for entry in entries
         ],
+        "amounts": [visible(own.words) for own in amounts],
         "bands": [*map(visible, about["bands"])],
         "unit": visible(about["unit"]),
-        **_curves(entries, signals, judge, slots),
+        **({"signals": [], "fits": []} if signals is None else _curves(entries, signals, judge, slots)),
     }  # fmt: skip
 
 
-def _images(
-    flat: dict[str, NDArray[Any]], number: int, slots: IntArray, n_elements: int, layer: str
-) -> dict[str, list[int]]:
-    """Images of a region: numbers in the names; and with elements after these where FINE, and then groups."""
-    labels = flat[f"{layer}label"][:, number].astype(np.int64)
-    for name in ("withheld", "no data"):
-        labels[flat["gate"] == GATES.index(name)] = _NAMES.index(name)
-    kept = _unpacked(flat[f"{layer}kept"], len(slots))
-    groups = len(_NAMES) + n_elements + flat[f"{layer}group"][:, number].astype(np.int64)
-    elements = np.where(labels == _GROUP, groups, labels)
-    for i in np.flatnonzero(labels == _FINE).tolist():
-        best = int(flat["best"][i])
-        chosen = best if kept[i, best] else int(np.argmax(kept[i]))  # the one that fits best, if it is kept
-        elements[i] = len(_NAMES) + slots[chosen]
-    return {"labels": labels.tolist(), "elements": elements.tolist()}
+def _region(
+    labelled: SignalMap, number: int, layers: Sequence[str], amounts: Sequence[SignalAmounts]
+) -> dict[str, object]:
+    """A region with its classes, their colours, and an image of classes and one of labels for each layer."""
+    region = labelled.about["regions"][number]
+    first, *others = [classes_of(labelled, number, layer) for layer in layers]
+    images = {}
+    for name, classes in zip(("first", "second"), (first, *others), strict=False):
+        fine = np.where(classes.numbers < len(NAMES), classes.numbers, LABELS.index(Label.FINE))
+        is_group = classes.numbers >= len(NAMES) + len(region["elements"])
+        labels = np.where(is_group, LABELS.index(Label.GROUP), fine)
+        images[name] = {"elements": classes.numbers.tolist(), "labels": labels.tolist()}
+    areas = sorted(zip(first.certain.tolist(), first.possible.tolist(), region["elements"], strict=True), reverse=True)
+    return {
+        "name": visible(region["name"]),
+        "elements": [*map(visible, region["elements"])],
+        "classes": first.names,
+        "colours": first.colours,
+        "sizes": [float(f"{own.size(region['name']):.3g}") for own in amounts],
+        "areas": [[visible(name), sure, most] for sure, most, name in areas if most][:_MOST_AREAS],
+        **images,
+    }
 
 
 def _curves(
@@ -349,7 +449,7 @@ def _shown(entry: dict[str, NDArray[Any]], slots: IntArray) -> list[int]:
     """Explanations whose fits are worth seeing: the best, and of others that are kept one for each thing they say."""
     if int(entry["best"]) < 0:
         return []
-    kept = np.flatnonzero(_unpacked(entry["kept"], len(slots))).tolist()
+    kept = np.flatnonzero(unpacked(entry["kept"], len(slots))).tolist()
     first_of: dict[tuple[int, ...], int] = {}
     for e in [int(entry["best"]), *kept]:
         first_of.setdefault(tuple(slots[e].tolist()), e)

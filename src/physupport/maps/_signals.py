@@ -1,6 +1,5 @@
 """Arrays of signals: any leading axes, repeated rows and channels last, read in parts and never as a whole."""
 
-import os
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from .._checks import as_float64
+from .._checks import as_float64, is_path, is_whole
 from .._errors import MisuseError
-from .._typing import Field, IntArray
+from .._typing import BoolArray, Field, IntArray
 from ..io import Axis as NamedAxis, Coordinate, ReaderOutput, is_labelled, open_array, open_labelled, order_of, part_of
 
 Axis: TypeAlias = str | int | None
@@ -27,7 +26,7 @@ class Signals:
     unit: str
     bands: tuple[str, ...] = ()  # names of the channels, where they have some
     has_repeats: bool = False
-    order: IntArray | None = None  # (q,) of the channels in the array, where they are taken in another
+    order: IntArray | None = None  # (q,) places in the array, where channels are left out or in another order
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,7 +46,7 @@ class Signals:
     @property
     def channels(self) -> int:
         """Entries of a row."""
-        return int(self.values.shape[-1])
+        return int(self.values.shape[-1]) if self.order is None else len(self.order)
 
     @property
     def is_complex(self) -> bool:
@@ -61,9 +60,9 @@ class Signals:
     def read(self, part: tuple[slice, ...] = ()) -> Field:
         """(S, T, q) the signals of a part of the axes, the last fastest, and no other; all unless a part is given."""
         rows = self._part(part or (slice(None),))
-        if isinstance(rows, np.ma.MaskedArray):  # what is masked is missing
+        if np.ma.isMaskedArray(rows):  # what is masked is missing
             rows = np.ma.filled(rows.astype(np.complex128 if self.is_complex else np.float64), np.nan)
-        block = np.asarray(rows).reshape(-1, self.repeats, self.channels)
+        block = np.asarray(rows).reshape(-1, self.repeats, int(self.values.shape[-1]))
         block = block if self.order is None else block[:, :, self.order]
         if self.is_complex:
             return np.ascontiguousarray(block, dtype=np.complex128)
@@ -75,6 +74,12 @@ class Signals:
         if order is None or np.array_equal(order, np.arange(len(order))):
             return self
         return replace(self, order=order, bands=tuple(self.bands[i] for i in order.tolist()))
+
+    def within(self, inside: BoolArray) -> "Signals":
+        """The same signals in some of their channels."""
+        order = np.arange(self.channels) if self.order is None else self.order
+        bands = tuple(band for band, is_inside in zip(self.bands, inside.tolist(), strict=False) if is_inside)
+        return replace(self, order=order[inside], bands=bands)
 
     def _part(self, part: tuple[slice, ...]) -> Any:  # noqa: ANN401
         """A file may be damaged where nobody has looked yet, or become shorter."""
@@ -99,7 +104,7 @@ def as_signals(value: Any, *, channels: Axis = None, repeats: Axis = None, membe
     """
     if isinstance(value, Signals):
         return value
-    if isinstance(value, str | os.PathLike):
+    if is_path(value):
         return _ordered(open_array(Path(value), member, "signals"), channels, repeats)
     if is_labelled(value):
         return _ordered(open_labelled(value), channels, repeats)
@@ -146,7 +151,7 @@ def _ordered(opened: ReaderOutput, channels: Axis, repeats: Axis) -> Signals:
 def _axis(argument: str, axis: str | int, names: tuple[str, ...], count: int) -> int:
     if axis in names:
         return names.index(str(axis))
-    number = int(axis) if isinstance(axis, int) or axis.lstrip("-").isdigit() else count
+    number = int(axis) if is_whole(axis) or axis.lstrip("-").isdigit() else count
     if not -count <= number < count:
         known = f"{names} or " if names else ""
         raise MisuseError(argument, f"be one of the axes {known}0 to {count - 1}", repr(axis))

@@ -74,14 +74,19 @@ class Blocks:
 _FIELDS = {
     "label": ("|u1", "region"), "group": ("<i2", "region"), "kept": ("|u1", "byte"), "best": ("<i4", ""),
     "amplitude": ("<f8", ""), "noise": ("<f8", ""), "outsider": ("<i4", ""), "gate": ("|u1", ""),
-    "misfit": ("<f8", ""), "evidence": ("|u1", "region"),
+    "misfit": ("<f8", ""), "evidence": ("|u1", "region"), "fits_from": ("<f8", ""), "stands_to": ("<f8", "region"),
 }  # fmt: skip
+# Arrays of the first layer that only maps by evidence have: the answer as a function of the error of the responses.
+WIDTH = ("fits_from", "stands_to", "read_label", "read_group", "read_kept")
 # The arrays of each layer.
-LAYERS = {"first": (*_FIELDS,), "share": ("share_label", "share_group", "share_kept")}
+LAYERS = {
+    "first": (*(name for name in _FIELDS if name not in WIDTH),),
+    "share": ("share_label", "share_group", "share_kept"),
+}
 
 _AGAIN = "Delete it: the same call makes it again."
 _Count = Annotated[int, Field(gt=0), in_words("a whole number above 0")]
-_Array = Annotated[Literal[*LAYERS["first"], *LAYERS["share"]], in_words("the name of an array")]  # type: ignore[valid-type]
+_Array = Annotated[Literal[*LAYERS["first"], *WIDTH, *LAYERS["share"]], in_words("the name of an array")]  # type: ignore[valid-type]
 _Share = TypedDict("_Share", {"rate": Real, "signals": int, "level": Real, "statements": int})
 _Region = TypedDict("_Region", {"name": str, "elements": list[str], "groups": list[str]})
 # Of map.json, what is used of a map that is there; the digest covers the others.
@@ -261,7 +266,7 @@ class Store:
         """The type of the numbers of an array, and the axis that it has beside those of the signals."""
         if name not in self.names:
             raise MisuseError("map", f"have {name}", f"none in {self.folder}")
-        dtype, axis = _FIELDS[name.removeprefix("share_")]
+        dtype, axis = _FIELDS[name.removeprefix("share_").removeprefix("read_")]
         lengths = {"region": len(self.about["regions"]), "byte": -(-self.about["slots"]["shape"][0] // 8)}
         return np.dtype(dtype), {axis: lengths[axis]} if axis else {}
 
@@ -295,6 +300,11 @@ class Store:
     def names(self) -> tuple[str, ...]:
         """Names of the arrays with an entry a signal."""
         return tuple(self.about["arrays"])
+
+    def of_layer(self, layer: str) -> tuple[str, ...]:
+        """The names of the arrays of a layer that this map has."""
+        known = {*LAYERS[layer], *(WIDTH if layer == "first" else ())}
+        return tuple(name for name in self.names if name in known)
 
     def array(self, name: str) -> NDArray[Any]:
         """All of an array; entries that are not written yet are 0."""
@@ -359,7 +369,7 @@ class Store:
     def unmark_damaged(self, layer: str) -> None:
         """Blocks of a layer count as not done where a chunk of one of its arrays is lost or cut."""
         for block in np.flatnonzero(self.is_done(layer)).tolist():
-            if not all(self._is_whole(name, block) for name in LAYERS[layer]):
+            if not all(self._is_whole(name, block) for name in self.of_layer(layer)):
                 self.mark(layer, block, bytes(32).hex())
 
     def has_all_chunks(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ._mixture import (
     read_replicates,
     replicate_notes,
 )
-from ._schema import AskedResolution
+from ._region_sections import AskedResolution
 from ._supports import check_left_out, left_out_note, project_supports
 from ._tables import read_tables
 
@@ -71,19 +71,18 @@ class RegionResolution:
 def _map(project: Project, physical: Physical, view: RegionalView) -> RegionalMap:
     """A rule for every region that the file asks about."""
     rules = {}
-    for name, region in project.settings.regions.items():
+    for name, region in project.regions.items():
         if region.ask == "nothing":
             continue
         _check_groups(project, name, view.sets[name].ids)
         rules[name] = RegionRule(
             tolerance=region.tolerance,
-            groups=region.groups,
+            groups=_visible_groups(region.groups, project.channels.hidden),
             asks=region.ask,
             absence_threshold=region.absence_threshold,
         )
         if region.ask == "finest" or "fine" in region.ask:
-            remedy = "make one element of them, or leave fine out of ask."
-            _check_reachable(project, physical, name, f"regions.{name}.tolerance", region.tolerance, remedy)
+            _check_reachable(project, physical, name, f"regions.{name}.tolerance", region.tolerance)
     if not rules:
         raise project.misuse("regions", "ask about at least one region", "ask = 'nothing' for all of them")
     claims = {}
@@ -101,7 +100,7 @@ def _map(project: Project, physical: Physical, view: RegionalView) -> RegionalMa
 
 def _resolution(project: Project, physical: Physical, view: RegionalView, spec: AskedResolution) -> RegionResolution:
     """One region that is always there, and nothing asked that only a map could answer."""
-    regions = project.settings.regions
+    regions = project.regions
     chosen = next(iter(regions)) if spec.region is None and len(regions) == 1 else spec.region
     always = [name for name, region in regions.items() if region.presence == "always"]
     if chosen not in always:
@@ -109,13 +108,13 @@ def _resolution(project: Project, physical: Physical, view: RegionalView, spec: 
         raise project.misuse("resolution.region", rule, "none" if chosen is None else repr(chosen))
     if regions[chosen].count != (1, 1):
         raise project.misuse(f"regions.{chosen}.count", "be 1 beside a resolution", regions[chosen].count[1])
-    _check_reachable(project, physical, chosen, "resolution.group", spec.group, "or make one element of them.")
+    _check_reachable(project, physical, chosen, "resolution.group", spec.group)
     return RegionResolution(view, chosen, spec.fine, spec.group)
 
 
 def _check_groups(project: Project, region: str, known: tuple[str, ...]) -> None:
     """Every group of elements of this region, by its key."""
-    pending = [(f"regions.{region}.groups", project.settings.regions[region].groups or {})]
+    pending = [(f"regions.{region}.groups", project.regions[region].groups or {})]
     while pending:
         key, groups = pending.pop()
         for name, content in groups.items():
@@ -123,14 +122,22 @@ def _check_groups(project: Project, region: str, known: tuple[str, ...]) -> None
                 pending.append((f"{key}.{name}", content))
                 continue
             for member in content:
-                if member not in known:
+                if member not in known and project.channels.hidden.get(member) != region:
                     rule = f"hold elements of region {region} ({', '.join(known)})"
                     raise project.misuse(f"{key}.{name}", rule, repr(member))
 
 
-def _check_reachable(
-    project: Project, physical: Physical, region: str, key: str, tolerance: float, remedy: str
-) -> None:
+def _visible_groups(groups: Any, hidden: Mapping[str, str]) -> Any:  # noqa: ANN401  lists or tables of them
+    """The groups without elements that have no line in the window; None and empty groups are left out."""
+    if not hidden or groups is None:
+        return groups
+    if not isinstance(groups, dict):
+        return [member for member in groups if member not in hidden]
+    kept = {name: _visible_groups(content, hidden) for name, content in groups.items()}
+    return {name: content for name, content in kept.items() if content} or None
+
+
+def _check_reachable(project: Project, physical: Physical, region: str, key: str, tolerance: float) -> None:
     """Refuse a tolerance that two elements with the same response in every setting keep from being met."""
     library = physical.library
     members = library.members(region)
@@ -141,9 +148,12 @@ def _check_reachable(
     for i, j, apart in _alike(atoms[0], library.places(members)):
         if apart > tolerance and all(_gap(columns[:, i], columns[:, j], has_sign) <= _EQUAL for columns in atoms):
             first, second = (library.ids[members[e]] for e in (i, j))
+            once = f"list one of them only, by an id such as {first}_or_{second}."
+            if not library.coordinates.shape[1]:  # names alone have no distance that a tolerance could reach
+                rule = f"not list both {first} and {second}, whose responses are equal"
+                raise project.misuse("elements", rule, "both", f"No data can tell the two apart: {once}")
             rule = f"be at least {apart:.6g}, the distance of {first} and {second}, whose responses are equal"
-            told = f"No data can tell the two apart: raise it, {remedy}"
-            raise project.misuse(key, rule, f"{tolerance:g}", told)
+            raise project.misuse(key, rule, f"{tolerance:g}", f"No data can tell the two apart: raise it, or {once}")
 
 
 def _alike(columns: Field, places: Array | None) -> Iterator[tuple[int, int, float]]:
@@ -187,13 +197,13 @@ def project_bank(project: Project, physical: Physical, few: Sequence[Sequence[st
     cover = physical.cover
     noise = settings.data.deployment.noise
     noises = None if noise is None else noise.known
-    strengths = {name: region.marks for name, region in settings.regions.items()}
+    strengths = {name: region.marks for name, region in project.regions.items()}
     if cover is not None:  # the middles of the cells of ranges
         noises = noises if cover.noises is None else tuple(cover.noises.tolist())
         strengths |= {name: tuple(values.tolist()) for name, values in cover.strengths.items()}
     if few is not None:
         strengths = {name: (max(values),) for name, values in strengths.items()}
-    spec = settings.data.calibration
+    spec = settings.data.states
     calibration = None
     if spec is not None:
         values = {"p": spec.activity, "noise": (spec.noise and spec.noise.known) or ()}
@@ -203,10 +213,10 @@ def project_bank(project: Project, physical: Physical, few: Sequence[Sequence[st
             physical.library,
             project_supports(project) if few is None else few,
             strengths,
-            regions=tuple(settings.regions),
+            regions=tuple(project.regions),
             extra=physical.shared,
             settings=physical.settings,
-            counts={name: region.count for name, region in settings.regions.items()},
+            counts={name: region.count for name, region in project.regions.items()},
             calibration=calibration,
             deployment=None if noises is None else product_grid(noise=noises),
         )
@@ -237,6 +247,8 @@ def assemble(project: Project) -> Assembled:
 def read_parts(project: Project) -> tuple[Physical, dict[str, Table]]:
     """The elements with their answers, and the rows, of which kind and shape are looked at."""
     project.read.clear()  # what was read before, in whatever order, is read again
+    if project.learnt is not None:
+        project.read.update(project.learnt.inputs)
     physical = read_elements(project)
     tables = read_tables(project, physical)
     check_noises_told_apart(project, physical)
@@ -269,9 +281,10 @@ def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Tabl
         stop=settings.stop,
         judge=judge,
         cover=physical.cover,
+        window=project.channels.window_facts,
     )
     is_usual = replicates is None and law_named(settings.data.deployment.law).usual_judge == Law.usual_judge
-    chosen = () if settings.judge or is_usual else (judge_note(project, judge.encode()),)
+    chosen = () if settings.judge or is_usual or project.learnt is not None else (judge_note(project, judge.encode()),)
     covers = () if physical.cover is None else (cover_note(project, physical.cover),)
     notes = (*covers, *physical.notes, *noise_notes(project), *chosen)
     notes = (*notes, *replicate_notes(project, replicates), *left_out_note(project))
@@ -296,6 +309,8 @@ JUDGE_KEYS = {
 def project_judge(project: Project, law: Law, replicates: Replicates | None) -> JudgeSpec:
     """The judge with all that the file says of its options; law: of the deployment."""
     settings = project.settings
+    if project.learnt is not None:
+        return project.learnt.judge
     kind = settings.judge or (law.own_judge if replicates is None else "conformal")
     scan = settings.outsiders
     rows = settings.data.deployment

@@ -10,11 +10,11 @@ from ..banks import Cover, Library, cover_boxes
 from ..laws import cover_ranges, make_law
 from ..responses import Response
 from ._element_list import ElementList
+from ._element_sections import CoverSpec
 from ._load import Channels, Project, named_by_key
-from ._responses import nominal_responses, project_parameters, read_axis
-from ._schema import CoverSpec
+from ._responses import nominal_responses, project_parameters
 from ._supports import BankCounts, bank_counts, most_active
-from ._tables import read_tables
+from ._tables import read_axis, read_tables
 
 
 def _ranges(project: Project) -> tuple[dict[str, tuple[float, float]], tuple[float, float] | None]:

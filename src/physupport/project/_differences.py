@@ -91,6 +91,7 @@ def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tu
         yield name, json.loads(json.dumps((part(proposed) if callable(part) else part).describe()))
     cover = protocol.cover
     yield "cover", None if cover is None else json.loads(json.dumps({"asked": protocol.level} | cover.encode()))
+    yield "window", protocol.window
     if cover is not None:  # without one it is the level itself
         yield "level of the run", protocol.run_level
     yield "until_witnessed", protocol.until_witnessed

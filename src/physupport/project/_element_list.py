@@ -10,8 +10,12 @@ import numpy as np
 
 from .._errors import MisuseError, misuse_named
 from .._typing import Array, Field, IntArray
+from ..banks import UNLISTED
 from ..io import Axis, check_apart, read_archive, read_columns
+from ._cells import box_columns, has_boxes
+from ._library import library_spectra
 from ._load import Project, named_by_key
+from ._region_sections import EVERY
 from ._tables import recorded
 
 
@@ -29,7 +33,7 @@ class ElementList:
 
 def read_element_file(project: Project) -> ElementList:
     """Read and check the list; every element has a region of the project, and every region an element."""
-    columns = _columns(project)
+    columns = element_columns(project)
     file = _file(project)
     ids, regions = (_texts(file, columns, name) for name in ("id", "region"))
     lines = _lines(project, columns, ids)
@@ -82,7 +86,7 @@ def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]
     if "variant" not in columns:
         twice = f"{ids[again]!r} in lines {first[ids[again]] + 2} and {again + 2}"
         raise MisuseError(_file(project), "have distinct ids", twice)
-    if len(project.settings.elements.responses or ()) != 1:
+    if len(project.settings.elements.tables) != 1:
         rule = "have distinct ids unless responses is one file, with a column for each line"
         raise MisuseError(_file(project), rule, "several lines of an element")
     variants = _texts(_file(project), columns, "variant")
@@ -96,8 +100,19 @@ def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]
     return np.array([[at[variant, name] for name in by_id] for variant in by_variant])
 
 
-def _columns(project: Project) -> dict[str, list[str]]:
+def element_columns(project: Project) -> dict[str, list[str]]:
+    """The columns of the list as texts; of a library without a list, its names, each a region unless there is one."""
+    made = project.settings.elements.kind
+    if made is not None:
+        return dict(made.columns(project))
+    if has_boxes(project):
+        return box_columns(project)
     name = project.settings.elements.file or ""
+    if not name:
+        names = [*dict.fromkeys(spectrum.name for spectrum in library_spectra(project))]
+        declared = [region for region in project.settings.regions if region != UNLISTED]
+        is_one = len(declared) == 1 and declared != [EVERY] and declared[0] not in names
+        return {"id": names, "region": declared * len(names) if is_one else names}
     path = project.file("elements.file", name)
     is_archive = path.suffix.lower() == ".npz"
     with recorded(project, "elements", name, path) as entry:
@@ -118,6 +133,10 @@ def _archive_columns(path: Path) -> dict[str, list[str]]:
 
 
 def _file(project: Project) -> str:
+    if project.settings.elements.kind is not None:
+        return project.name("elements")
+    if project.settings.elements.file is None:
+        return project.name("regions" if has_boxes(project) else "elements.responses")
     return f"{project.name('elements.file')}: elements file {project.settings.elements.file}"
 
 
@@ -152,7 +171,7 @@ def column_numbers(
 def _check_regions(project: Project, ids: tuple[str, ...], regions: tuple[str, ...]) -> None:
     """Every element in a declared region, and every declared region with an element."""
     declared = project.settings.regions
-    file = project.settings.elements.file
+    file = project.settings.elements.file or "the list"
     for name, region in zip(ids, regions, strict=True):
         if region not in declared:
             remedy = f"Add a table [regions.{region}], or correct the region of the element."
@@ -160,5 +179,5 @@ def _check_regions(project: Project, ids: tuple[str, ...], regions: tuple[str, .
             raise project.misuse("regions", rule, f"none for {region!r} of element {name!r}", remedy)
     named = {*regions}
     for region in declared:
-        if region not in named:
+        if region not in named and (region != UNLISTED or project.settings.unlisted is None):
             raise project.misuse(f"regions.{region}", f"have at least one element in {file}", "none")

@@ -1,27 +1,42 @@
 """The elements of a project and their responses in every setting of the instrument."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .._errors import MisuseError
-from .._typing import Array
-from ..banks import Cover, Library
+from .._errors import misuse_named
+from .._typing import Array, BoolArray
+from ..banks import Cover, Library, with_unlisted
 from ..io import as_pairs
 from ..laws import law_named
-from ..responses import Parameter, Response, Settings, settings_grid
+from ..responses import (
+    NO_LINE,
+    Family,
+    GenericFamily,
+    GenericPeaks,
+    Ranges,
+    Response,
+    Settings,
+    generic_atoms,
+    generic_bumps,
+    generic_directions,
+    generic_peaks,
+    settings_grid,
+)
 from ._cover import project_cover, table_library
-from ._element_list import read_element_file
+from ._element_list import ElementList, read_element_file
+from ._line_elements import line_notes, project_bands, project_generic_lines
+from ._list_responses import ListedResponses, columns_of, note_visible
 from ._load import Project, named_by_key
-from ._responses import nominal_responses, project_parameters, read_atoms, read_axis
-from ._schema import RelativeError
+from ._responses import nominal_responses, read_atoms
 from ._supports import BankCounts, bank_counts
-from ._tables import Numbers, begin_channels
+from ._tables import Numbers, begin_channels, read_axis
 
+# A band that begins at 0 where its response is largest is taken to be this wide, as a share of it.
+_WIDEST = 1.0 - 1e-12
 # Columns whose norms agree to this were meant to have the same.
 _NORM_TOLERANCE = 1e-6
 
@@ -39,7 +54,13 @@ class Physical:
     half_steps: Array | None  # (V,) of variants that are derivatives along parameters
     outline: float | None  # radius of a sphere that the response says to lie around the elements
     notes: tuple[str, ...]
+    generic: GenericPeaks | GenericFamily | None = None  # responses of a source that the list lacks
     cover: Cover | None = None  # what made the library, where its elements are cells
+    counted: Array | None = None  # (E,) total counts of responses that were counted themselves
+    lines: Array | None = None  # (q, E) responses of all elements on the whole axis, where the background needs them
+    errors: Array | None = None  # (E,), (q, 1) or (q, E) of responses, as shares, where they are not one number
+    family: Family | None = None  # of responses whose parameters may lie anywhere in a box
+    ranges: Ranges | None = None  # of elements and parameters anywhere in cells, where rows are linear
 
     @property
     def n_channels(self) -> int:
@@ -54,8 +75,11 @@ def check_size(project: Project) -> BankCounts:
     Of ranges of strengths and noise also how many rows there are.  For who would load judges, kernels and pictures only
     then: they take longer than this.  Reading checks it again.
     """
+    if project.learnt is not None:
+        return bank_counts(project, Counter(project.learnt.library.regions), 1)
     project = replace(project, read={})  # what is read here is entered by who uses it
-    listed = None if project.settings.elements.file is None else read_element_file(project)
+    has_list = project.settings.cover is None or project.settings.elements.are_listed
+    listed = read_element_file(project) if has_list else None
     if project.settings.cover is not None:
         return project_cover(project, listed, only_counts=True)[1]
     assert listed is not None  # a file without a cover has a list
@@ -65,7 +89,144 @@ def check_size(project: Project) -> BankCounts:
 def read_elements(project: Project) -> Physical:
     """The elements that a list has, or the cells of a cover."""
     begin_channels(project)
-    return _read_list(project) if project.settings.cover is None else _read_cover(project)
+    if project.learnt is not None:
+        return _read_learnt(project, project.learnt.library)
+    if project.settings.elements.has_lines:
+        physical = _read_lines(project)
+    else:
+        physical = _read_list(project) if project.settings.cover is None else _read_cover(project)
+    if physical.generic is None:
+        return physical
+    generic = physical.generic if isinstance(physical.generic, GenericFamily) else physical.generic.columns
+    return _with_unlisted(project, physical, generic)
+
+
+def _read_learnt(project: Project, library: Library) -> Physical:
+    """The places that the calibration rows leave to the atoms of a learnt dictionary."""
+    project.channels.unnamed.append("data.calibration.places")
+    return Physical(
+        library=library,
+        settings=None,
+        is_complex=False,
+        shared=np.zeros((len(library.responses), 0)),
+        variants=None,
+        half_steps=None,
+        outline=None,
+        notes=(),
+    )
+
+
+def _read_lines(project: Project) -> Physical:
+    """Elements made of lines, whose responses lie between two."""
+    listed = read_element_file(project)
+    bank_counts(project, Counter(listed.regions), len(listed.lines))
+    low, high, _ = project_bands(project)
+    inside = project.channels.window
+    assert inside is not None  # of such elements there always is one
+    middle = 0.5 * (low + high)
+    largest = middle[inside].max(axis=0)
+    visible = note_visible(project, listed, largest > NO_LINE * high.max(axis=0))
+    low, high, middle = (ends[inside][:, visible] for ends in (low, high, middle))
+    norms = np.linalg.norm(middle, axis=0)
+    half = np.minimum(0.5 * (high - low) / middle.max(axis=0), _WIDEST)
+    return Physical(
+        library=_library(project, listed, visible, middle / norms, _names_inside(project)),
+        settings=None,
+        is_complex=False,
+        shared=np.zeros((len(middle), 0)),
+        variants=None,
+        half_steps=None,
+        outline=None,
+        notes=line_notes(project),
+        errors=half,
+        generic=_generic_lines(project, inside, len(middle)),
+    )
+
+
+def _generic_lines(project: Project, inside: BoolArray, n_channels: int) -> GenericPeaks | GenericFamily | None:
+    """The generic responses beside elements made of lines, whose peaks have the resolution of the detector."""
+    spec = project.settings.unlisted
+    if spec is None or spec.peaks is None:
+        return _generic(project, np.zeros((n_channels, 0)), None, n_channels, is_complex=False)
+    return project_generic_lines(project, inside, spec.peaks.width)
+
+
+def _with_unlisted(project: Project, physical: Physical, generic: Array | GenericFamily) -> Physical:
+    """The same with further elements, in every setting and of every variant, for anything unlisted."""
+    n_listed = len(physical.library.ids)
+    library, _ = with_unlisted(physical.library, [], generic)
+    own = library.responses[:, n_listed:]
+    bank_counts(project, Counter(library.regions))
+    settings = physical.settings
+    if settings is not None:
+        repeated = np.broadcast_to(own, (len(settings.responses), *own.shape))
+        settings = replace(settings, responses=np.concatenate([settings.responses, repeated], axis=2))
+    variants = physical.variants
+    if variants is not None:
+        n_shared = physical.shared.shape[1]
+        ends = np.arange(n_listed, variants.shape[2] - n_shared + 1, n_listed)
+        for end in ends[::-1].tolist():
+            beside = np.broadcast_to(own, (len(variants), *own.shape))
+            variants = np.concatenate([variants[:, :, :end], beside, variants[:, :, end:]], axis=2)
+    errors = physical.errors
+    if errors is not None and errors.shape[-1] == n_listed:
+        errors = np.concatenate([errors, np.zeros((*errors.shape[:-1], own.shape[1]))], axis=-1)
+    return replace(physical, library=library, settings=settings, variants=variants, errors=errors)
+
+
+def _generic(
+    project: Project, response: Response | Numbers, axis: Array | None, n_entries: int, is_complex: bool
+) -> GenericPeaks | GenericFamily | None:
+    """The generic responses of the file, in the window; n_entries: channels, pairs of them if complex."""
+    spec = project.settings.unlisted
+    if spec is None:
+        return None
+    is_counted = law_named(project.settings.data.deployment.law).is_counted
+    n_channels = n_entries // 2 if is_complex else n_entries
+    if spec.atoms is not None:
+        atoms = read_atoms(project, "unlisted.atoms", spec.atoms, n_channels, is_complex=is_complex)
+        if not is_counted:
+            with misuse_named(lambda _: project.name("unlisted.atoms")):
+                return generic_atoms(as_pairs(atoms, axis=0) if is_complex else atoms)
+        numbers = np.arange(atoms.shape[1], dtype=np.float64)
+        return GenericPeaks(np.asarray(atoms, dtype=np.float64), np.stack([numbers, numbers]))
+    if spec.directions:
+        return _generic_directions(project, response, spec.directions)
+    window = project.channels.window
+    places = np.arange(n_channels, dtype=np.float64) if axis is None else axis
+    places = places if window is None or len(places) == n_channels else places[window]
+    if spec.bumps is not None:
+        if is_complex:
+            raise project.misuse("unlisted.bumps", "go with real rows", "complex ones", "Give atoms or directions.")
+        with misuse_named(lambda _: project.name("unlisted.bumps.width")):
+            return generic_bumps(places, spec.bumps.width)
+    assert spec.peaks is not None
+    width: ArrayLike = spec.peaks.width
+    if width == "resolution":
+        deviations = getattr(response, "deviations", None)
+        if deviations is None:
+            rule = "be a number unless elements.response is peaks or lines, which have a resolution"
+            raise project.misuse("unlisted.peaks.width", rule, "'resolution'")
+        places = response.axis if axis is None else places  # type: ignore[union-attr]
+        places = places if window is None or len(places) == n_channels else places[window]
+        width = deviations(places)
+    with misuse_named(lambda _: project.name("unlisted.peaks.width")):
+        return generic_peaks(places, width)
+
+
+def _generic_directions(
+    project: Project, response: Response | Numbers, directions: tuple[float, float] | bool
+) -> GenericFamily:
+    """The responses of the instrument to a source anywhere in a range, or in all directions that an array has."""
+    if not callable(response) or len(project.settings.elements.coordinates) != 1:
+        rule = "go with a response by formula along one coordinate"
+        raise project.misuse("unlisted.directions", rule, "another", "Give atoms.")
+    ends = getattr(response, "directions", None) if directions is True else directions
+    if not ends:
+        rule = "be [low, high] unless elements.response is a uniform linear or a circular array"
+        raise project.misuse("unlisted.directions", rule, "true")
+    with misuse_named(lambda _: project.name("unlisted.directions")):
+        return generic_directions(response, *ends)
 
 
 def _read_cover(project: Project) -> Physical:
@@ -107,123 +268,63 @@ def _read_list(project: Project) -> Physical:
     elements = project.settings.elements
     listed = read_element_file(project)
     bank_counts(project, Counter(listed.regions), len(listed.lines))
-    coordinates = listed.coordinates
-    parameters = project_parameters(project)
-    axis = read_axis(project)
-    responses = nominal_responses(project, listed)
-    _check_variants(project, len(responses))
-    with named_by_key(project, "elements"):
-        plain = settings_grid(responses[0], coordinates, [], axis)
-    with named_by_key(project, "parameters"):
-        grids = [settings_grid(response, coordinates, parameters, axis) for response in responses]
-        first, *others = [_joined_settings(grids)] if elements.variants == "states" else grids
-    nominal = plain.responses[0]
-    is_complex = first.is_complex if len(first.names) else plain.is_complex
+    made = ListedResponses.of(project, listed)
+    first, others = made.settings
+    nominal = made.nominal
+    is_complex = made.is_complex
     shared = _shared(project, len(nominal), is_complex)
-    further = np.array([_columns_of(grid, shared) for grid in others]) if others else None
+    further = np.array([columns_of(grid, shared) for grid in others]) if others else None
     half_steps = None
-    if elements.tangents is not None:
-        further, half_steps = _read_tangents(project, responses, coordinates, parameters, axis, shared)
-    names = project.channels.names
+    if elements.tangents is not None or made.widths is not None:
+        further, half_steps = made.tangents(shared)
+    response = made.responses[0]
+    names = _names_inside(project)
     is_named = names is not None and len(names) * (2 if is_complex else 1) == len(nominal)
     return Physical(
-        library=Library(
-            listed.ids,
-            listed.regions,
-            coordinates,
-            nominal,
-            elements.unit,
-            channels=names if is_named else None,
-        ),
+        library=_library(project, listed, made.visible, nominal, names if is_named else None, made.halves),
         settings=first if len(first.names) else None,
         is_complex=is_complex,
         shared=shared,
         variants=further,
         half_steps=half_steps,
-        outline=getattr(responses[0], "outline", None),
-        notes=_notes(project, None if callable(responses[0]) else responses[0]),
+        outline=getattr(response, "outline", None),
+        generic=_generic(project, response, made.axis, len(nominal), is_complex),
+        notes=(*_notes(project, None if callable(response) else response), *made.notes),
+        counted=made.counted,
+        lines=made.whole_axis(),
+        errors=made.errors,
+        family=made.family,
+        ranges=made.ranges,
     )
 
 
-def _check_variants(project: Project, count: int) -> None:
-    """Raise if the number of responses of an element does not fit `variants`, or replicates have several."""
-    elements = project.settings.elements
-    rows = project.settings.data.deployment
-    law = law_named(rows.law)
-    if elements.replicates is not None and count > 1:
-        rule = "be one file with replicates, which have a width of their own"
-        raise project.misuse("elements.responses", rule, "several")
-    if elements.variants == "states":
-        return
-    rule = ""
-    if elements.variants not in law.mixes:
-        rule = f"be {' or '.join(map(repr, ('states', *law.mixes)))} with the law {law.name}"
-    elif elements.variants == "cone" and rows.rows in ("free", "random"):
-        rule = "be 'states' or 'span' where every row has coefficients of its own"
-    elif count < 2:
-        rule = "be 'states' unless responses is a list of files, or the element list has a column variant"
-    if rule:
-        raise project.misuse("elements.variants", rule, repr(elements.variants))
-
-
-def _columns_of(grid: Settings, shared: Array) -> Array:
-    """(q, columns) in the order of the states: settings slowest, and at last what is shared."""
-    q = grid.responses.shape[1]
-    return np.hstack([grid.responses.transpose(1, 0, 2).reshape(q, -1), shared])
-
-
-def _joined_settings(grids: Sequence[Settings]) -> Settings:
-    """The settings of all variants, which are the slowest; that of one variant as it is."""
-    if len(grids) == 1:
-        return grids[0]
-    is_complex = any(grid.is_complex for grid in grids)
-    if is_complex != all(grid.is_complex for grid in grids):
-        raise MisuseError("responses", "be real in all variants, or complex in all", "both")
-    if "variant" in grids[0].names:
-        raise MisuseError("parameters", "have another name than that of the variants", "'variant'")
-    values = np.concatenate([np.insert(grid.values, 0, v, axis=1) for v, grid in enumerate(grids)])
-    responses = np.concatenate([grid.responses for grid in grids])
-    return Settings(("variant", *grids[0].names), values, responses, is_complex)
-
-
-def _read_tangents(
+def _library(
     project: Project,
-    responses: Sequence[Response | Numbers],
-    places: Array,
-    parameters: Sequence[Parameter],
-    axis: Array | None,
-    shared: Array,
-) -> tuple[Array, Array]:
-    """(V, q, columns of the states) differences over a cell by its length, and (K,) half the largest steps, V = K.
+    listed: ElementList,
+    visible: BoolArray,
+    columns: Array,
+    names: tuple[str, ...] | None,
+    halves: Array | None = None,
+) -> Library:
+    """The visible elements of a list, with columns (q, E) of norm 1."""
+    return Library(
+        tuple(name for name in listed.ids if name not in project.channels.hidden),
+        tuple(region for region, is_visible in zip(listed.regions, visible, strict=True) if is_visible),
+        listed.coordinates[visible],
+        columns,
+        project.settings.elements.unit,
+        halves,
+        channels=names,
+    )
 
-    Of counts, of which no part is negative, the responses at the V = 2^K corners of a cell instead, whose mixtures
-    without negative parts are within it.
-    """
-    named = {parameter.label: parameter.values for parameter in parameters}
-    halves = {}
-    for name in project.settings.elements.tangents or ():
-        if name not in named:
-            rule = f"be names of parameters ({', '.join(named) or 'none'})"
-            raise project.misuse("elements.tangents", rule, repr(name))
-        if len(named[name]) < 2:
-            rule = "be parameters of two values or more, whose steps make cells"
-            raise project.misuse("elements.tangents", rule, repr(name))
-        halves[name] = 0.5 * float(np.diff(np.sort(named[name])).max())
 
-    def columns(moves: Mapping[str, float]) -> Array:
-        moved = [replace(known, values=known.values + moves.get(known.label, 0.0)) for known in parameters]
-        with named_by_key(project, "elements.tangents"):
-            grids = [settings_grid(response, places, moved, axis) for response in responses]
-        return _columns_of(_joined_settings(grids), shared)
-
-    if law_named(project.settings.data.deployment.law).is_counted:
-        corners = product(*((half, -half) for half in halves.values()))
-        further = [columns(dict(zip(halves, corner, strict=True))) for corner in corners]
-    else:
-        further = [(columns({name: half}) - columns({name: -half})) / (2.0 * half) for name, half in halves.items()]
-        for slopes in further:  # what is shared is never active here, and stands for itself
-            slopes[:, slopes.shape[1] - shared.shape[1] :] = shared
-    return np.array(further), np.array([*halves.values()])
+def _names_inside(project: Project) -> tuple[str, ...] | None:
+    """The names of the channels in the window, if they have names."""
+    names = project.channels.names
+    inside = project.channels.window
+    if names is None or inside is None:
+        return names
+    return tuple(name for name, is_inside in zip(names, inside, strict=True) if is_inside)
 
 
 def _shared(project: Project, entries: int, is_complex: bool) -> Array:
@@ -247,7 +348,7 @@ def _notes(project: Project, columns: Numbers | None) -> tuple[str, ...]:
     notes = []
     norms = np.ones(1) if columns is None else np.linalg.norm(columns, axis=0)
     if np.abs(norms - 1.0).max() > _NORM_TOLERANCE:
-        has_strengths = any(region.strength is not None for region in project.settings.regions.values())
+        has_strengths = any(region.strength is not None for region in project.regions.values())
         what = "strengths" if has_strengths else "bounds of coefficients"
         had = f"they had {norms.min():.4g} to {norms.max():.4g}"
         notes.append(f"Responses were scaled to norm 1 ({had}); {what} refer to these.")
@@ -261,10 +362,16 @@ def _notes(project: Project, columns: Numbers | None) -> tuple[str, ...]:
         f"Along {name} responses may lie anywhere within half a step of its values, up to errors of second order."
         for name in elements.tangents or ()
     ]
+    if elements.counted is not None:
+        times = elements.counted.live_time
+        within = f"{min(times):g} s" if min(times) == max(times) else f"{min(times):g} to {max(times):g} s"
+        notes.append(f"Responses were counted themselves, in {within}: the judge allows for their counting noise.")
     if elements.error is not None:
-        off = law_named(project.settings.data.deployment.law).error_words.format(elements.error)
-        if isinstance(elements.error, RelativeError):
-            off = f"{elements.error.relative:g} of its value in any channel"
+        size = elements.error_size
+        said = "an error of its own, as a share" if elements.has_errors else f"{size:g}"
+        off = law_named(project.settings.data.deployment.law).error_words.format(said)
+        if elements.is_error_relative:
+            off = f"{said} of its value in any channel"
         notes.append(
             f"Every response may be off by {off}; beyond that the truth may be rejected more often than the level says."
         )

@@ -1,6 +1,6 @@
 """Example projects, written out for the user to run and to change.
 
-The examples `eeg` and `xrf` are stored as files; the others are made here from stored spectra or from seeds.
+The examples `eeg`, `gamma` and `xrf` are stored as files; the others are made here from stored spectra or from seeds.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from .._errors import MisuseError
 from .._files import npy_bytes, write_whole
 from .._typing import Array, IntArray
 from ..io import read_archive
-from ..responses import UniformLinearArray
+from ..responses import Formula, UniformLinearArray
 from ..studies import four_region as study
 
 PROJECT_FILE: Final = "project.toml"
@@ -250,6 +250,31 @@ def _image(shapes: dict[str, Array]) -> tuple[Array, IntArray]:
     return np.asarray(np.round(image, 3)), truth
 
 
+# Six places, two of them as near as a coherence of .947; the second and the fourth are active in the signal.
+_LEARNT_PLACES = (0.104, 0.263, 0.305, 0.507, 0.702, 0.861)
+_LEARNT_FORMULA = "exp(-((t - x)**2) / (2 * 0.085**2)) + 0.12 * cos(2 * pi * (t - x))"
+
+
+def _learnt() -> Files:
+    """Return sparse calibration rows, a signal, and a dictionary as a learner finds it: near the atoms, and biased."""
+    rng = np.random.default_rng(2029)
+    axis = (np.arange(16) + 0.5) / 16
+    columns = np.asarray(Formula(_LEARNT_FORMULA, axis)(np.array(_LEARNT_PLACES)[:, None]), dtype=np.float64)
+    atoms = columns / np.linalg.norm(columns, axis=0)
+    deviation = 0.03
+    codes = (rng.random((3000, 6)) < 0.2) * rng.standard_normal((3000, 6))
+    calibration = codes @ atoms.T + deviation * rng.standard_normal((3000, 16))
+    signal = rng.standard_normal((100, 2)) @ atoms[:, [1, 3]].T + deviation * rng.standard_normal((100, 16))
+    learnt = atoms + 0.05 * (atoms.sum(axis=1, keepdims=True) - atoms) / 5.0
+    text = _stored_text("learnt.toml", rows=len(calibration), atoms=6, formula=_LEARNT_FORMULA)
+    return {
+        PROJECT_FILE: text,
+        "calibration.npy": calibration,
+        "signal.npy": signal,
+        "learnt.npy": np.ascontiguousarray((learnt / np.linalg.norm(learnt, axis=0)).T),
+    }
+
+
 EXAMPLES: Final[dict[str, Callable[[], Files]]] = {
     "four-region": _four_region,
     "array": _array,
@@ -259,8 +284,10 @@ EXAMPLES: Final[dict[str, Callable[[], Files]]] = {
     # The surface type of the signal is left out of the library.
     "soil": lambda: _spectra("soil", "road", "surface rpaeye", "nm", "ground"),
     "xrf": lambda: (
-        _stored_files("xrf", "steel.spe", "elements.csv", "lines.csv", "pile-up.csv", "energies.csv")
+        _stored_files("xrf", "steel.spe", "elements.csv", "lines.csv", "energies.csv")
         | {"NOTICE.md": _stored_text("NOTICE.md")}
     ),
+    "gamma": lambda: _stored_files("gamma", "europium.spe") | {"NOTICE.md": _stored_text("NOTICE.md")},
     "map": _map,
+    "learnt": _learnt,
 }

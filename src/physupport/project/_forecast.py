@@ -138,7 +138,7 @@ def forecast(project: Project, *, has_hash: bool = False) -> Forecast:
     counts = check_size(project)
     settings = project.settings
     queries = budget_queries(settings.budget, counts.explanations)
-    asked = tuple(name for name, region in settings.regions.items() if region.ask != "nothing")
+    asked = tuple(name for name, region in project.regions.items() if region.ask != "nothing")
     parameters = [len(each.points) for each in settings.parameters.values() if each.between is None]
     counted = Forecast(
         explanations=counts.explanations,
@@ -164,11 +164,11 @@ def forecast(project: Project, *, has_hash: bool = False) -> Forecast:
 def _tried(project: Project, counts: BankCounts, counted: Forecast, *, has_hash: bool) -> Forecast:
     """The forecast with what the files of the project say, a trial, and the bank if it is cheap to build."""
     physical, tables = read_parts(project)
-    n_atoms = sum(region.count[1] for region in project.settings.regions.values())
+    n_atoms = sum(region.count[1] for region in project.regions.values())
     is_small = (
         counts.sets <= _MOST_SETS
         and counts.supports * n_atoms <= _MOST_STRENGTHS
-        and counts.explanations * len(project.settings.regions) <= _MOST_COLUMNS
+        and counts.explanations * len(project.regions) <= _MOST_COLUMNS
     )
     built = assembled_of(project, physical, tables) if has_hash or is_small else None
     trial = _trial(project, physical, built, 1)
@@ -244,7 +244,7 @@ def _seconds(
         return None
     _timed(few, tables)  # compiles
     first, each = _timed(few, tables)
-    n_atoms = sum(region.count[1] for region in project.settings.regions.values())
+    n_atoms = sum(region.count[1] for region in project.regions.values())
     most = min(_MOST_TRIED, max(4, counts.explanations // 4), max(4, int(_LONG_TRIAL / first)))
     more = _trial(project, physical, built, max(1, min(most, _MOST_STRENGTHS // n_atoms)))
     sizes = few.checked_bank.size, few.checked_bank.size if more is None else more.checked_bank.size
@@ -304,7 +304,7 @@ def _trial(project: Project, physical: Physical, built: Assembled | None, most: 
 
 
 def _small_protocol(project: Project, physical: Physical, most: int) -> AnalysisProtocol:
-    regions = project.settings.regions
+    regions = project.regions
     counts = [region.count[1] for region in regions.values()]
     settings = _spread(1 if physical.settings is None else len(physical.settings.values), max(1, most // 16))
     # As many elements of each region as the number allows, and enough to give every region a set.

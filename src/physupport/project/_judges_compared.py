@@ -194,7 +194,7 @@ def _left_out(assembled: Assembled) -> list[str]:
     """The parts of measured rows that simulated rows lack."""
     settings = assembled.project.settings
     elements = assembled.project.settings.elements
-    has_width = elements.error or elements.tangents or elements.variants != "states"
+    has_width = elements.error or elements.counted or elements.tangents or elements.variants != "states"
     lacking = ["no background"] if settings.background is not None else []
     if has_width or settings.cover is not None:
         lacking.append("responses at the middle of what they may be")

@@ -5,17 +5,21 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from pydantic import ValidationError
 
 from .._errors import MissingError, MisuseError, misuse_named, shown
-from .._typing import IntArray
+from .._typing import Array, BoolArray, Field, IntArray
 from ..io import Axis, files_read, is_numbering, order_of, place_of, same_unit
+from ._region_sections import EVERY, Region
 from ._schema import ProjectFile
+
+if TYPE_CHECKING:
+    from ._learnt import LearntProject
 
 CHANNELS = "channels"
 
@@ -34,15 +38,52 @@ class Channels:
     unnamed: list[str] = field(default_factory=list)  # keys of inputs whose channels are only numbered
     moved: list[str] = field(default_factory=list)  # keys of inputs that have them in another order
     rows: dict[str, tuple[str, ...]] = field(default_factory=dict)  # names along the other axis of a stream
+    sensors: tuple[str, ...] | None = None  # names of the channels of a recording
+    places: Array | None = None  # (q,) of the channels on their axis, where a window or the background needs it
+    window: BoolArray | None = None  # (q,) channels that are used; None if all are
+    ends: tuple[tuple[float, float], ...] = ()  # of the window
+    window_unit: str = ""
+    hidden: dict[str, str] = field(default_factory=dict)  # elements without a line in the window, and their regions
+    visible: dict[str, int] = field(default_factory=dict)  # elements of each region that have one, if there is a window
+    bins: int = 1  # channels of the file that are summed up to one
+    resolution: dict[str, object] | None = None  # facts of elements made of lines: how wide these and channels are
 
     def begin(self) -> None:
         """Forget what an earlier reading left."""
         self.names = None
+        self.sensors = None
         self.source = ""
         self.unit = ""
         self.unnamed.clear()
         self.moved.clear()
         self.rows.clear()
+        self.places = None
+        self.window = None
+        self.ends = ()
+        self.hidden.clear()
+        self.visible.clear()
+        self.bins = 1
+        self.resolution = None
+
+    @property
+    def window_facts(self) -> dict[str, object] | None:
+        """The window as a protocol has it; None without one."""
+        if self.window is None:
+            return None
+        facts = {"ends": [[*ends] for ends in self.ends], "unit": self.window_unit, "without_lines": [*self.hidden]}
+        return facts | ({} if self.resolution is None else {"resolution": self.resolution})
+
+    def total(self, n_channels: int) -> int:
+        """The number of channels in the files, of which so many are used."""
+        return n_channels if self.window is None else len(self.window)
+
+    def cut(self, values: Field, *axes: int) -> Field:
+        """The part of an array in the window; axes: those that run over the channels of the files."""
+        if self.window is None:
+            return values
+        for axis in axes:
+            values = np.compress(self.window, values, axis=axis)
+        return values
 
     @property
     def axis(self) -> Axis:
@@ -132,7 +173,7 @@ def _key(place: tuple[int | str, ...]) -> str:
             text += f"[{part}]"
         elif not part.startswith("<"):
             text += f".{part}" if text else part
-    return text
+    return text.replace("elements.kind.", "elements.")  # keys of a kind of list stand beside it
 
 
 def _shown(value: object) -> str:
@@ -159,7 +200,7 @@ class Project:
 
     overridden: the keys whose values came from elsewhere than the file.  is_trusted: whether it may reach outside its
     folder and run a function.  read: filled as its files are read, other than those of rows, by key.  channels: what
-    these and the rows say of the channels, likewise.
+    these and the rows say of the channels, likewise.  learnt: what the calibration rows of a learnt dictionary leave.
     """
 
     path: Path
@@ -168,6 +209,7 @@ class Project:
     is_trusted: bool = False
     read: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
     channels: Channels = field(default_factory=Channels, repr=False, compare=False)
+    learnt: "LearntProject | None" = field(default=None, repr=False, compare=False)
 
     def name(self, key: str) -> str:
         """How a key is called in messages."""
@@ -207,6 +249,25 @@ class Project:
         return misuse_named(name)
 
     @property
+    def regions(self) -> dict[str, Region]:
+        """The regions as the window shows them, once elements are read.
+
+        A region is left out if no element of it has a line there.  If some have none, these may be what is active: the
+        others may then be fewer than the file says, or none of them.
+        """
+        seen = {}
+        for name, region in self.settings.regions.items():
+            visible = self.channels.visible.get(name, 1)
+            hidden = [*self.channels.hidden.values()].count(name)
+            low, high = region.count
+            if hidden and visible:
+                count = (max(1, low - hidden), min(high, visible))
+                seen[name] = region.model_copy(update={"presence": "optional", "count": count})
+            elif visible:
+                seen[name] = region
+        return seen
+
+    @property
     def folder(self) -> Path:
         """Where the report goes."""
         return self.file("output.folder", self.settings.output.folder)
@@ -242,7 +303,18 @@ def load_project(path: str | Path, overrides: Mapping[str, object] | None = None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise misuse(dict(first), lambda key: _name(path, frozenset(keys), key)) from None
-    return Project(path, settings, frozenset(keys), trust)
+    project = Project(path, settings, frozenset(keys), trust)
+    if settings.data.learnt is not None:
+        from ._learnt import with_learnt_dictionary  # which reads the calibration rows
+
+        return with_learnt_dictionary(project)
+    asks = EVERY in settings.regions or any("column" in (region.groups or {}) for region in settings.regions.values())
+    if not asks or not settings.elements.are_listed:
+        return project
+    from ._element_list import element_columns  # which reads files of a project
+    from ._library import with_listed_regions
+
+    return with_listed_regions(project, element_columns(replace(project, read={})))
 
 
 def _replace(table: dict[str, Any], keys: list[str], value: object) -> None:

@@ -3,26 +3,30 @@
 Open are background, noise and coefficients.  Replicates come in tables with a line for each measured spectrum.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._typing import Array, Field
 from ..io import Axis, ReaderOutput, as_pairs, read_columns, root_unit
 from ..judges.conformal import Replicates
 from ..laws import law_named
+from ..responses import NO_LINE, GenericFamily, escape_columns, pile_up_column, tail_columns
 from ._element_list import column_numbers
+from ._element_sections import Background
 from ._elements import Physical
+from ._library import library_replicates
 from ._load import Project, named_by_key
 from ._responses import read_atoms
-from ._schema import RelativeError
+from ._schema import ProjectFile
 from ._sections import File
-from ._tables import ordered, read_recorded, recorded
+from ._tables import ordered, outside_counts, read_recorded, recorded
 
 _NOISE = "data.deployment.noise"
 # Rows without a signal, by channels: the level holds for fewer, too, but hardly anything would be excluded.
@@ -49,7 +53,42 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
     """The options of the deployment law beyond its bank; empty if nothing is left open."""
     settings = project.settings
     spec = settings.data.deployment
-    regions = settings.regions
+    is_counted = law_named(spec.law).is_counted
+    thresholds = {
+        name: region.absence_threshold
+        for name, region in project.regions.items()
+        if region.strength is None and region.absence_threshold is not None
+    }
+    error = settings.elements.error_size if physical.errors is None else physical.errors
+    n_bands = len(spec.frequencies or ())
+    options: dict[str, object] = {
+        "rows": spec.rows,
+        "bands": n_bands if n_bands > 1 else None,
+        "exposure": spec.exposure,
+        "background": background_columns(project, physical),
+        "variants": physical.variants,
+        **_unlisted(physical),
+        "unlisted_unit": _unlisted_unit(settings),
+        # Of counts no coefficient is negative anyway.
+        "is_cone": (settings.elements.variants == "cone" and not is_counted) or None,
+        "is_between": settings.elements.variants == "between" or None,
+        "half_steps": physical.half_steps,
+        "family": physical.family,
+        "ranges": physical.ranges,
+        "counted": physical.counted,
+        "relative_error": error if settings.elements.is_error_relative else None,
+        "error": None if settings.elements.is_error_relative else error,
+        **_covariance(project, physical),
+        "coefficients": None if is_counted else _boxes(project) or None,
+        "thresholds": thresholds or None,
+    }
+    check_own_options(project, "data.deployment.options", spec.options, {*options, "is_complex", "noises"})
+    return {name: value for name, value in (options | spec.options).items() if value is not None}
+
+
+def _boxes(project: Project) -> dict[str, tuple[float, float]]:
+    """The bounds of coefficients by region, where there are any; all have to leave room for a threshold."""
+    regions = project.regions
     boxes = {name: box for name, region in regions.items() if (box := region.coefficient) and box[0] > -np.inf}
     for name, (low, high) in boxes.items():
         threshold = regions[name].absence_threshold
@@ -57,27 +96,27 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         if threshold is not None and threshold > most:
             rule = f"be at most {most:g}, the largest coefficient: above it, ABSENT is certain without any data"
             raise project.misuse(f"regions.{name}.absence_threshold", rule, threshold)
-    thresholds = {
-        name: region.absence_threshold
-        for name, region in regions.items()
-        if region.strength is None and region.absence_threshold is not None
-    }
-    error = settings.elements.error
-    options: dict[str, object] = {
-        "rows": spec.rows,
-        "exposure": spec.exposure,
-        "background": background_columns(project, physical),
-        "variants": physical.variants,
-        # Of counts no coefficient is negative anyway.
-        "is_cone": (settings.elements.variants == "cone" and not law_named(spec.law).is_counted) or None,
-        "half_steps": physical.half_steps,
-        **({"relative_error": error.relative} if isinstance(error, RelativeError) else {"error": error}),
-        **_covariance(project, physical),
-        "coefficients": boxes or None,
-        "thresholds": thresholds or None,
-    }
-    check_own_options(project, "data.deployment.options", spec.options, {*options, "is_complex", "noises"})
-    return {name: value for name, value in (options | spec.options).items() if value is not None}
+    return boxes
+
+
+def _unlisted(physical: Physical) -> dict[str, Array | None]:
+    """The generic responses, or what they have beside elements that stand for them, and their places."""
+    generic = physical.generic
+    if generic is None:
+        return {}
+    columns = generic.further if isinstance(generic, GenericFamily) else generic.columns
+    return {"unlisted": columns, "unlisted_places": generic.places}
+
+
+def _unlisted_unit(settings: ProjectFile) -> str | None:
+    """The unit of the places of generic responses: that of the axis or of directions, or numbers of columns."""
+    if settings.unlisted is None:
+        return None
+    if settings.unlisted.atoms is not None:
+        return "(columns of atoms)"
+    if settings.elements.has_lines:
+        return "keV"
+    return (settings.elements.unit if settings.unlisted.directions else settings.elements.axis_unit) or None
 
 
 def check_own_options(project: Project, key: str, options: Mapping[str, object], others: Collection[str]) -> None:
@@ -97,16 +136,24 @@ def background_columns(project: Project, physical: Physical) -> Array | None:
     columns: list[Field] = []
     if spec.polynomial is not None:
         is_counted = law_named(project.settings.data.deployment.law).is_counted
-        made_of = _bernstein if is_counted else np.polynomial.legendre.legvander
-        columns.append(made_of(axis, spec.polynomial))
+        columns.append(background_basis(q, spec.polynomial, is_counted))
+    if spec.local is not None:
+        columns.append(_local(project, spec.local, q))
     if spec.splines is not None:
         columns.append(_splines(axis, spec.splines))
     if spec.reference:
         columns.append(np.ones((q, 1)))
     if spec.atoms is not None:
         columns.append(_atoms(project, spec.atoms, physical))
+    columns += _detector_columns(project, spec, physical)
     made = np.hstack(columns)
     return as_pairs(made, axis=0) if physical.is_complex else np.asarray(made, dtype=np.float64)
+
+
+def background_basis(n_channels: int, degree: int, is_counted: bool) -> Array:
+    """(q, degree + 1) polynomials along the channels, of counts such that none of them is negative."""
+    axis = np.linspace(-1.0, 1.0, n_channels)
+    return _bernstein(axis, degree) if is_counted else np.asarray(np.polynomial.legendre.legvander(axis, degree))
 
 
 def _bernstein(axis: Array, degree: int) -> Array:
@@ -116,6 +163,28 @@ def _bernstein(axis: Array, degree: int) -> Array:
     right = (0.5 * (axis + 1.0))[:, None]
     powers = np.arange(degree + 1)
     return np.asarray(comb(degree, powers) * right**powers * (1.0 - right) ** (degree - powers))
+
+
+def _local(project: Project, degree: int, q: int) -> Array:
+    """(q, columns) polynomials on every piece of the window, of a degree that grows by 1 with 20 channels."""
+    window = project.channels.window
+    places = project.channels.places
+    if places is None or window is None:
+        remedy = "Give data.deployment.window, or polynomial in its place."
+        raise project.misuse("background.local", "go with a window on an axis", "none", remedy)
+    inside = places[window]
+    made = []
+    for piece in in_pieces_of(inside, project.channels.ends):
+        columns = np.zeros((q, degree + 1 + len(piece) // 20))
+        columns[piece] = background_basis(len(piece), columns.shape[1] - 1, is_counted=True)
+        made.append(columns[:, columns.any(axis=0)])
+    return np.hstack(made)
+
+
+def in_pieces_of(places: Array, ends: Sequence[tuple[float, float]]) -> list[NDArray[np.intp]]:
+    """The numbers of the channels in each piece of a window, where it has some."""
+    pieces = [np.flatnonzero((places >= low) & (places <= high)) for low, high in ends]
+    return [piece for piece in pieces if len(piece)]
 
 
 def _splines(axis: Array, count: int) -> Array:
@@ -138,10 +207,53 @@ def _atoms(project: Project, file: File, physical: Physical) -> Field:
     return columns
 
 
+def _detector_columns(project: Project, spec: Background, physical: Physical) -> list[Array]:
+    """Pile-up, escape peaks and tails, worked out on the whole axis and cut to the window."""
+    axis = project.channels.places
+    if axis is None or not spec.needs_axis:
+        return []
+    if physical.is_complex:
+        raise project.misuse("background", "have no pile-up, escape peaks or tails with complex rows", "one of these")
+    made: dict[str, list[Array]] = {}
+    if spec.pile_up is not None:
+        key = "background.pile_up"
+        with named_by_key(project, key):
+            counts = _spectrum(project, key, spec.pile_up, physical)
+            made[key] = [pile_up_column(axis, counts)[:, None]]
+    if physical.lines is not None:
+        for key, make, values in (
+            ("background.escape", escape_columns, spec.escape or ()),
+            ("background.tail", tail_columns, spec.tail or ()),
+        ):
+            with named_by_key(project, key):
+                made[key] = [make(axis, physical.lines, value) for value in values]
+    return [_inside(project, key, np.hstack(columns)) for key, columns in made.items() if columns]
+
+
+def _spectrum(project: Project, key: str, spec: File | Literal[True], physical: Physical) -> Array:
+    """(q,) counts that pile up: of a file, or those of the rows outside of the window."""
+    if spec is True:
+        return outside_counts(project, physical)
+    held = read_recorded(project, key, spec)
+    values = ordered(project, key, held, (project.channels.axis, Axis("rows")))
+    return np.asarray(values, dtype=np.float64).reshape(-1)
+
+
+def _inside(project: Project, key: str, columns: Array) -> Array:
+    """(q, m) the columns that reach into the window."""
+    cut = project.channels.cut(columns, 0)
+    seen = cut.max(axis=0) > NO_LINE
+    if not seen.any():
+        raise project.misuse(key, "reach into the window", "nothing there", "Leave it out.")
+    return np.asarray(cut[:, seen] / cut[:, seen].max(axis=0))
+
+
 def _covariance(project: Project, physical: Physical) -> dict[str, object]:
     """The covariance as (q,) variances, (q, q), or pairs of its rows (2 q, q), and the freedom of an estimate."""
     spec = project.settings.data.deployment.noise
     q = physical.n_channels
+    if spec is not None and spec.kind is not None:
+        return {"noise_shape": spec.kind}
     files = {name: getattr(spec, name) for name in _CHECKS if getattr(spec, name, None) is not None}
     if spec is None or not files:
         return {}
@@ -152,7 +264,8 @@ def _covariance(project: Project, physical: Physical) -> dict[str, object]:
     with np.errstate(invalid="ignore"):
         if not np.isfinite(values.astype(np.complex128)).all():
             raise project.misuse(f"{_NOISE}.{key}", "be finite", "a number that is not")
-    covariance = _CHECKS[key](project.name(f"{_NOISE}.{key}"), values, q)
+    covariance = _CHECKS[key](project.name(f"{_NOISE}.{key}"), values, project.channels.total(q))
+    covariance = project.channels.cut(covariance, *range(covariance.ndim))
     if np.iscomplexobj(covariance) and not physical.is_complex:
         raise project.misuse(f"{_NOISE}.{key}", "be real as the responses are", "complex numbers")
     is_paired = physical.is_complex and covariance.ndim == 2
@@ -221,9 +334,8 @@ def noise_notes(project: Project) -> tuple[str, ...]:
 def judge_note(project: Project, judge: Mapping[str, object]) -> str:
     """Who judges, where the project leaves that open, and why."""
     law = project.settings.data.deployment.law
-    spec = project.settings.elements
     why = f"the usual one for rows of the law {law}"
-    if spec.replicates is not None:
+    if judge["judge"] == "conformal":
         why = "as there are replicates, which nobody else takes"
     elif judge["judge"] != law_named(law).usual_judge:
         why = "as rotations take no responses that are known up to an angle, or mixed without negative parts"
@@ -250,13 +362,15 @@ def read_spectra(
     own = (_ELEMENT, *([unit] if unit else []))
     rest = [column for column in columns if column not in own]
     is_by_file = rest == [_FILE]
-    if any(column not in columns for column in own) or not (is_by_file or len(rest) == physical.n_channels):
-        rule = f"have the columns {', '.join(own)}, and either file or one for each of {physical.n_channels} channels"
+    total = project.channels.total(physical.n_channels)
+    if any(column not in columns for column in own) or not (is_by_file or len(rest) == total):
+        rule = f"have the columns {', '.join(own)}, and either file or one for each of {total} channels"
         raise MisuseError(name, rule, f"{', '.join([*columns][:3])} and so on, {len(columns)} in all")
     elements = tuple(columns[_ELEMENT])
     if not elements:
         raise MisuseError(name, "have a line for each spectrum", "none")
-    other = next((cell for cell in elements if cell not in physical.library.ids), None)
+    known = (*physical.library.ids, *project.channels.hidden)
+    other = next((cell for cell in elements if cell not in known), None)
     if other is not None:
         raise MisuseError(name, "name elements of the list", repr(other))
     units = tuple(columns[unit]) if unit else ()
@@ -267,7 +381,7 @@ def read_spectra(
     order = project.channels.order(name, key, rest)
     cells = rest if order is None else [rest[i] for i in order]
     values = [column_numbers(name, cell, columns[cell], rules, is_complex=is_complex) for cell in cells]
-    return elements, units, tuple(np.column_stack(values)[:, None])
+    return elements, units, tuple(project.channels.cut(np.column_stack(values), 1)[:, None])
 
 
 def _of_file(project: Project, key: str, file: str, physical: Physical) -> Field:
@@ -280,12 +394,13 @@ def _of_file(project: Project, key: str, file: str, physical: Physical) -> Field
     axes = (project.channels.axis, Axis("rows")) if _is_column(held) else (Axis("rows"), project.channels.axis)
     values = ordered(project, f"{key}[{file}]", held, axes)
     rows = np.atleast_2d(values.T if _is_column(held) else values)
-    if rows.ndim != 2 or rows.shape[1] != physical.n_channels or not np.isfinite(rows).all():
-        rule = f"name files with {physical.n_channels} finite numbers in every row, one for each channel"
+    total = project.channels.total(physical.n_channels)
+    if rows.ndim != 2 or rows.shape[1] != total or not np.isfinite(rows).all():
+        rule = f"name files with {total} finite numbers in every row, one for each channel"
         raise project.misuse(key, rule, f"{file} of shape {values.shape}")
     if np.iscomplexobj(rows) and not physical.is_complex:
         raise project.misuse(key, "name files with real rows, as the responses are", file)
-    return np.asarray(rows, dtype=np.complex128 if physical.is_complex else np.float64)
+    return project.channels.cut(np.asarray(rows, dtype=np.complex128 if physical.is_complex else np.float64), 1)
 
 
 def _is_column(held: ReaderOutput) -> bool:
@@ -300,6 +415,13 @@ def read_replicates(project: Project, physical: Physical) -> Replicates | None:
     """One spectrum a line, each from a unit; groups are those of the regions."""
     spec = project.settings.elements
     name = project.name(_REPLICATES)
+    found = None if spec.library is None else library_replicates(project)
+    if found is not None:
+        own = _groups(project)
+        library, units = found
+        group_of = {element: own.get(element, element) for element in library.names}
+        with named_by_key(project, "elements.responses"):
+            return Replicates(library.columns.T, library.names, units, group_of, background_columns(project, physical))
     if spec.replicates is None or spec.replicate_unit is None:
         return None
     if physical.is_complex:
@@ -317,7 +439,7 @@ def read_replicates(project: Project, physical: Physical) -> Replicates | None:
 def _groups(project: Project) -> dict[str, str]:
     """The named group of each element that is in one, the outermost of nested ones."""
     group_of: dict[str, str] = {}
-    for region in project.settings.regions.values():
+    for region in project.regions.values():
         for name, content in (region.groups or {}).items():
             group_of |= dict.fromkeys(_members(content), name)
     return group_of

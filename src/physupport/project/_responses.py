@@ -15,12 +15,12 @@ import numpy as np
 from .._codec import pieces_hash
 from .._errors import MisuseError
 from .._typing import Array, Field
-from ..io import Axis, is_unit, matches, same_unit
-from ..responses import RESPONSES, Parameter, Peak, Response
-from ._element_list import ElementList
+from ..io import Axis, matches, order_of, read_columns, same_unit
+from ..responses import RESPONSES, Parameter, Peak, Response, mirror_line
+from ._element_list import ElementList, column_numbers
 from ._load import Project, named_by_key
-from ._sections import File, RegisteredResponse
-from ._tables import Numbers, ordered, read_recorded, recorded
+from ._sections import File, RegisteredResponse, takes_lines
+from ._tables import Numbers, finite, ordered, read_recorded, recorded
 
 
 def trusted_function(project: Project, name: str) -> Response:
@@ -127,32 +127,28 @@ def _is_beside(folder: Path, name: str) -> bool:
     return file is not None and (Path(file) == top.with_suffix(".py") or top in Path(file).parents)
 
 
-def finite(project: Project, key: str, spec: File, values: Numbers) -> Numbers:
-    """Refuse a number that is not, by its place in the table."""
-    if not np.isfinite(values).all():
-        where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
-        raise project.misuse(key, "be finite", f"{values[where]} at index {where} of {spec.file}")
-    return values
-
-
 def read_atoms(project: Project, key: str, spec: File, n_channels: int, *, is_complex: bool) -> Field:
-    """(q, m) columns of a file beside those of the elements, real where these are; a list of numbers is one column."""
+    """(q, m) columns of a file beside those of the elements, real where these are; a list of numbers is one column.
+
+    n_channels: of the responses, all in the window; the file has those outside, too.
+    """
     held = read_recorded(project, key, spec)
     numbers = finite(project, key, spec, ordered(project, key, held, (project.channels.axis, Axis("atoms"))))
     columns = numbers[:, None] if numbers.ndim == 1 else numbers
-    if columns.ndim != 2 or len(columns) != n_channels:
-        rule = f"have {n_channels} rows, one for each channel, and a column for each atom"
+    total = project.channels.total(n_channels)
+    if columns.ndim != 2 or len(columns) != total:
+        rule = f"have {total} rows, one for each channel, and a column for each atom"
         raise project.misuse(key, rule, columns.shape)
     if np.iscomplexobj(columns) and not is_complex:
         raise project.misuse(key, "be real as the responses are", "complex numbers")
-    return columns
+    return project.channels.cut(columns, 0)
 
 
 def nominal_responses(project: Project, listed: ElementList | None = None) -> tuple[Response | Numbers, ...]:
     """The input of `settings_grid` for each variant: a response, or (q, E) columns of the elements of a list."""
-    files = project.settings.elements.responses
-    if files is None or listed is None:
-        response = _formula(project)
+    files = project.settings.elements.tables
+    if not files or listed is None:
+        response = _formula(project, listed)
         # Those whose mixtures a response stands for, such as dipoles of any orientation.
         parts: tuple[Response, ...] = getattr(response, "variants", (response,))
         mixed = project.settings.elements.variants
@@ -171,7 +167,7 @@ def nominal_responses(project: Project, listed: ElementList | None = None) -> tu
     return tuple(stacks)
 
 
-def _formula(project: Project) -> Response:
+def _formula(project: Project, listed: ElementList | None) -> Response:
     spec = project.settings.elements.response
     if spec is None:
         raise project.misuse("elements", "have responses", "none")
@@ -179,21 +175,52 @@ def _formula(project: Project) -> Response:
         project.channels.unnamed.append("elements.response.function")
         return trusted_function(project, spec.function)
     with named_by_key(project, "elements.response"):
-        return _registered(project, spec)
+        return _registered(project, spec, listed)
 
 
-def _registered(project: Project, spec: RegisteredResponse) -> Response:
+def _registered(project: Project, spec: RegisteredResponse, listed: ElementList | None) -> Response:
     """Make a response of a registered kind; parameters given as files are read."""
     parameters = {name: value for name, value in spec if name != "kind"}
-    for name, value in parameters.items():
-        if isinstance(value, File):
-            parameters[name] = _read_parameter(project, f"elements.response.{name}", value)
+    files = {name: value for name, value in parameters.items() if isinstance(value, File)}
+    for name, file in files.items():
+        key = f"elements.response.{name}"
+        if takes_lines(spec.kind, name):
+            parameters[name] = _read_lines(project, key, file, listed)
+        elif "frequencies" in parameters:
+            parameters[name] = _read_geometry(project, key, file)
+        else:
+            parameters[name] = _read_parameter(project, key, file)
     if "places" in parameters:
         parameters["places"] = _places(project, str(parameters["places"]))
     response: Response = RESPONSES[spec.kind](**parameters)
-    if not any(isinstance(value, File) for _, value in spec):
+    if listed is not None and listed.coordinates.shape[1] == 1:
+        _check_mirror(project, response, listed)
+    if not files:
         response = _along_channels(project, response)
     return response
+
+
+def _read_lines(project: Project, key: str, file: File, listed: ElementList | None) -> Array:
+    """(L, d + 2) place of the element, energy and intensity, from a CSV with the columns element, energy, intensity.
+
+    Elements that are not in the list are left out.
+    """
+    path = project.file(key, file.file)
+    with recorded(project, key, file.file, path) as entry, named_by_key(project, key):
+        columns = read_columns(path)
+        entry |= {"shape": [len(next(iter(columns.values()), [])), len(columns)]}
+    names = ("element", "energy", "intensity")
+    if listed is None or any(name not in columns for name in names):
+        remedy = "" if listed is not None else "Elements come from a list: [elements] file = ..."
+        raise project.misuse(key, f"be a table with the columns {', '.join(names)}", ", ".join(columns), remedy)
+    if len(np.unique(listed.coordinates, axis=0)) < len(listed.ids):
+        raise project.misuse("elements.coordinates", "differ from element to element", "two at one place")
+    places = dict(zip(listed.ids, listed.coordinates, strict=True))
+    rules = ("hold numbers", "hold finite numbers")
+    energies, heights = (column_numbers(project.name(key), name, columns[name], rules) for name in names[1:])
+    rows = zip(columns["element"], energies, heights, strict=True)
+    known = [[*places[name], energy, height] for name, energy, height in rows if name in places]
+    return np.array(known, dtype=np.float64).reshape(len(known), listed.coordinates.shape[1] + 2)
 
 
 def _read_parameter(project: Project, key: str, file: File) -> Numbers:
@@ -206,6 +233,42 @@ def _read_parameter(project: Project, key: str, file: File) -> Numbers:
     is_table = held.values.ndim == 2 and min(held.values.shape) > 1
     axes = [project.channels.axis, *([Axis("coordinates", coordinates, "elements.coordinates")] if is_table else [])]
     return finite(project, key, file, ordered(project, key, held, axes))
+
+
+_AXES = ("x", "y", "z")
+
+
+def _read_geometry(project: Project, key: str, file: File) -> Array:
+    """(q, 2) or (q, 3) places of sensors in metres, in the order of the channels of the recording.
+
+    The columns x, y and z by their names, or all of them in their order; the lines by the names of channels, if the
+    first column and the recording have such.
+    """
+    held = read_recorded(project, key, file)
+    values = finite(project, key, file, np.atleast_2d(held.values)).astype(np.float64)
+    names, heading = held.headings
+    lines = project.channels.sensors
+    if heading is not None and "x" in heading:
+        values = values[:, [heading.index(axis) for axis in _AXES if axis in heading]]
+    if values.ndim != 2 or values.shape[1] not in (2, 3):
+        rule = "be a table with a line for each sensor and the columns x and y, and z if it is known, in metres"
+        raise project.misuse(key, rule, f"shape {held.values.shape} in {file.file}")
+    if names is not None and lines is not None:
+        order = order_of(project.name(key), Axis("channels", lines, "data.deployment.file"), names)
+        return values if order is None else values[order]
+    project.channels.unnamed.append(key)
+    return values
+
+
+def _check_mirror(project: Project, response: Response, listed: ElementList) -> None:
+    """Refuse directions on both sides of a line of sensors, which sees them alike."""
+    line = mirror_line(response, listed.coordinates)
+    if line is not None:
+        rule = f"lie on one side of the line of the sensors, which runs along {line:g} degrees"
+        remedy = (
+            f"Write from = {line:g} and to = {line + 180.0:g}: such a line sees a direction and its mirror image alike."
+        )
+        raise project.misuse("elements.from", rule, "directions on both sides", remedy)
 
 
 def _places(project: Project, places: str) -> str:
@@ -245,27 +308,6 @@ def _read_columns(project: Project, key: str, file: File, listed: ElementList) -
         remedy = "Transpose it: its rows are as many." if columns.ndim == 2 and len(columns) == count else ""
         raise project.misuse(key, rule, f"shape {columns.shape}", remedy)
     return finite(project, key, file, columns)
-
-
-def read_axis(project: Project) -> Array | None:
-    """The axis of the channels; None if the project has none."""
-    spec = project.settings.elements.axis
-    unit = project.settings.elements.axis_unit
-    key = "elements.axis"
-    if spec is None:
-        return None
-    held = read_recorded(project, key, spec)
-    # The unit may stand above the column, or with the array.
-    above = held.headings[-1] or ()
-    stated = above[0] if len(above) == 1 else held.unit
-    if is_unit(stated) and not same_unit(stated, unit):
-        raise project.misuse("elements.axis_unit", f"be {stated}, as {spec.file} states", repr(unit))
-    axis = finite(project, key, spec, held.values).astype(np.float64).reshape(-1)
-    if not project.channels.are_places:
-        return axis
-    unit = unit or (stated if is_unit(stated) else "")
-    order = project.channels.order(project.name(key), key, [f"{place!r} {unit}".rstrip() for place in axis.tolist()])
-    return axis if order is None else axis[order]
 
 
 def project_parameters(project: Project) -> list[Parameter]:

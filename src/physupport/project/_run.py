@@ -18,10 +18,8 @@ from typing import final
 from .._errors import MisuseError
 from .._files import hidden_beside, lock, to_disk
 from ..aeb import Tick, budget_queries
-from ..analysis import Result, analyse
-from ..analysis.diagnose import diagnose
-from ..report import Details, Report, field_lines, query_lines
-from ..report.page import page_html
+from ..analysis import Result, analyse, diagnose
+from ..report import Details, Report, field_lines, page, query_lines
 from ._assemble import Assembled, assemble
 from ._load import Project
 
@@ -235,6 +233,7 @@ def run_project(
         earlier = _earlier(name, project) if resume else None
         stage("Reading files")
         assembled = assemble(project)
+        _check_one_signal(assembled)
         bank = assembled.bank
         queries = budget_queries(assembled.protocol.budget, bank.size)
         held.make_room(_BYTES + _BYTES_A_QUERY * queries + _BYTES_AN_ELEMENT * bank.states.elements.shape[1])
@@ -247,7 +246,7 @@ def run_project(
         trace = result.trace
         files = held.write(
             {
-                "report.html": lambda: [page_html(report, details)],
+                "report.html": lambda: [page.page_html(report, details)],
                 "report.json": lambda: [report.json()],
                 "details.json": lambda: [details.json()],
                 "fields.csv": lambda: field_lines(report),
@@ -255,6 +254,17 @@ def run_project(
             }
         )
     return Finished(assembled, result, details, files)
+
+
+def _check_one_signal(assembled: Assembled) -> None:
+    """Raise for an image, which has a signal in every pixel."""
+    shape = assembled.tables["deployment"].source.shape
+    if len(shape) > 2:
+        project = assembled.project
+        pixel = ",".join("0" for _ in shape[1:])
+        command = f"physupport map {shlex.quote(str(project.path))}"
+        remedy = f"Ask about every pixel: {command}; about one of them in full: {command} --signal {pixel}."
+        raise project.misuse("data.deployment.file", "hold rows of one signal", f"an image of shape {shape}", remedy)
 
 
 # More than reports were found to need: of any, of each query, and of each element.
@@ -280,7 +290,7 @@ def _earlier(name: str, project: Project) -> Report:
 def project_details(assembled: Assembled, result: Result) -> Details:
     """The details from `diagnose`, with the other files that were read among the inputs."""
     project = assembled.project
-    details = diagnose(
+    details = diagnose.diagnose(
         result,
         title=project.title,
         coordinate_names=project.settings.elements.coordinates,

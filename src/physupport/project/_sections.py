@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from inspect import signature
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import (
@@ -22,7 +23,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from .._errors import shown
-from .._typing import Array, Count, Positive
+from .._typing import Array, Count, LineTable, Positive
+from ..io import SPECTRA_ENDINGS
 from ..responses import RESPONSES
 
 # The most values a range may have: more are a slip of the keyboard, and every one multiplies the bank.
@@ -106,10 +108,17 @@ class Section(BaseModel):
     @classmethod
     def _known_keys(cls, data: object) -> object:
         known = [field.alias or name for name, field in cls.model_fields.items()]
-        for key in data if isinstance(data, dict) else ():
+        for key in table_in(data):
             if key not in known:
                 raise broken(f"have no other keys than {', '.join(known)}", key, nearest(key, known))
         return data
+
+
+def table_in(file: object, *keys: str) -> dict[str, Any]:
+    """The table at these keys of a file that is not checked yet; empty where there is none."""
+    for key in keys:
+        file = table_in(file).get(key)
+    return file if isinstance(file, dict) else {}
 
 
 def as_values(value: object, others: Iterable[str] = ()) -> tuple[float, ...]:
@@ -185,13 +194,16 @@ Values = Annotated[tuple[float, ...], PlainValidator(as_values)]
 Grid = Annotated[tuple[float, ...], PlainValidator(checked_values)]
 
 
-def checked_ends(value: object, *, above: float = -float("inf")) -> tuple[float, float]:
+def checked_ends(value: Any, *, above: float = -float("inf")) -> tuple[float, float]:  # noqa: ANN401
     """Two numbers, the lower one first."""
-    if not isinstance(value, list) or len(value) != 2:
-        raise broken("be [low, high]", shown(value))
-    if not all(type(end) in (int, float) and abs(end) < float("inf") for end in value):
+    match value:
+        case [*ends] if len(ends) == 2:
+            pass
+        case _:
+            raise broken("be [low, high]", shown(value))
+    if not all(type(end) in (int, float) and abs(end) < float("inf") for end in ends):
         raise broken("be [low, high], two numbers that are finite", shown(value))
-    low, high = as_values(value)
+    low, high = as_values(ends)
     if not low < high:
         raise broken("be [low, high] with low below high", shown(value))
     if not low > above:
@@ -200,6 +212,17 @@ def checked_ends(value: object, *, above: float = -float("inf")) -> tuple[float,
 
 
 Ends = Annotated[tuple[float, float], PlainValidator(checked_ends)]
+
+
+def _windows(value: object) -> tuple[tuple[float, float], ...]:
+    """One [low, high], or a list of these."""
+    match value:
+        case [[*_], *_]:
+            return tuple(map(checked_ends, value))
+    return (checked_ends(value),)
+
+
+Windows = Annotated[tuple[tuple[float, float], ...], PlainValidator(_windows)]
 
 
 def _nameable(name: str) -> str:
@@ -225,22 +248,53 @@ class File(Section):
     header: bool | None = None
 
 
-def _as_file(value: object) -> object:
+def as_file(value: object) -> object:
+    """The table of a file that is given by its name alone; anything else as it is."""
     return {"file": value} if isinstance(value, str) else value
 
 
-FileSpec = Annotated[File, BeforeValidator(_as_file)]
+FileSpec = Annotated[File, BeforeValidator(as_file)]
+
+
+def _listed(value: object) -> object:
+    """The list of one; a list as it is."""
+    match value:
+        case list() | tuple():
+            return value
+    return [value]
+
+
+class SpectraFiles(Section):
+    """A library with a spectrum for each element: files, folders and patterns; brought to the axis of the signal."""
+
+    spectra: Annotated[
+        Annotated[tuple[FileName, ...], Field(strict=False, min_length=1)],
+        BeforeValidator(_listed),
+    ]
+
+
+def _is_of_spectra(name: object) -> bool:
+    """True for a folder, a pattern, and a file of a type that holds spectra and their places on the axis."""
+    return isinstance(name, str) and (Path(name).suffix.lower() in (*SPECTRA_ENDINGS, "") or "*" in name)
 
 
 def _variants(value: object) -> object:
-    """One file; several, in a list, are variants."""
-    files = value if isinstance(value, list) else [value]
-    if files is value and len(files) < 2:
+    """One file; several, in a list, are variants; spectra in files of their own are elements."""
+    match value:
+        case SpectraFiles() | {"spectra": _}:
+            return SpectraFiles.model_validate(value)
+        case [*files]:
+            pass
+        case _:
+            files = [value]
+    if files and all(map(_is_of_spectra, files)):
+        return SpectraFiles.model_validate({"spectra": value})
+    if len(files) < 2 and files == value:
         raise broken("be one file, or a list of two or more", shown(value))
-    return tuple(File.model_validate(_as_file(file)) for file in files)
+    return tuple(File.model_validate(as_file(file)) for file in files)
 
 
-VariantFiles = Annotated[tuple[File, ...], PlainValidator(_variants)]
+VariantFiles = Annotated[tuple[File, ...] | SpectraFiles, PlainValidator(_variants)]
 
 
 class FunctionResponse(Section):
@@ -258,8 +312,10 @@ class RegisteredResponse(Section):
 
 def _numbers(entry: object) -> "tuple[float, ...] | File":
     """Numbers, in one of their spellings, or the name of a file that holds them."""
-    is_file = isinstance(entry, str) or (isinstance(entry, dict) and "file" in entry)
-    return File.model_validate(_as_file(entry)) if is_file else as_values(entry)
+    match entry:
+        case str() | {"file": _}:
+            return File.model_validate(as_file(entry))
+    return as_values(entry)
 
 
 # How a project file spells what a response takes.
@@ -267,7 +323,13 @@ _FORMS: dict[object, object] = {
     Array: Annotated[tuple[float, ...] | File, PlainValidator(_numbers)],
     Positive: Annotated[float, Field(gt=0.0)],
     Count: Annotated[int, Field(ge=1)],
+    LineTable: FileSpec,
 }
+
+
+def takes_lines(kind: str, parameter: str) -> bool:
+    """True if a parameter of a response is a file of lines, by the names of elements."""
+    return bool(get_type_hints(RESPONSES[kind], include_extras=True)[parameter] == LineTable)
 
 
 def response_section(kind: str) -> type[RegisteredResponse]:
@@ -282,14 +344,15 @@ def response_section(kind: str) -> type[RegisteredResponse]:
 
 
 def _response(entry: Any) -> FunctionResponse | RegisteredResponse:  # noqa: ANN401
-    if not isinstance(entry, dict):
-        return RegisteredResponse.model_validate(entry)
-    if "function" in entry:
-        return FunctionResponse.model_validate(entry)
-    kind = entry.get("kind")
-    if not isinstance(kind, str) or kind not in RESPONSES:
-        raise broken(f"have a kind among {', '.join(sorted(RESPONSES))}, or a function", shown(kind))
-    return response_section(kind).model_validate(entry)
+    match entry:
+        case {"function": _}:
+            return FunctionResponse.model_validate(entry)
+        case {"kind": str(kind)} if kind in RESPONSES:
+            return response_section(kind).model_validate(entry)
+        case dict():
+            rule = f"have a kind among {', '.join(sorted(RESPONSES))}, or a function"
+            raise broken(rule, shown(entry.get("kind")))
+    return RegisteredResponse.model_validate(entry)
 
 
 ResponseSpec = Annotated[FunctionResponse | RegisteredResponse, PlainValidator(_response)]

@@ -1,6 +1,6 @@
 """Which regions of a project may be active together, and the size of a bank before it is built."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb, log10, prod
 from types import MappingProxyType
@@ -8,11 +8,12 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ..banks import region_supports
+from ..banks import UNLISTED, region_supports
 from ..judges import JudgeSpec
 from ..laws import law_named
 from ..questions import RegionalMap
 from ._load import Project
+from ._region_sections import Region
 from ._schema import ProjectFile
 
 
@@ -21,44 +22,64 @@ def project_supports(project: Project, *, largest_first: bool = False) -> Iterab
 
     largest_first: those with most regions first, each made when it is asked for.
     """
+    if project.settings.unlisted is None:
+        return _listed_supports(project, largest_first)
+    without = [*_listed_supports(project, largest_first)]
+    both = [*without, *((*support, UNLISTED) for support in without)]
+    return sorted(both, key=len, reverse=True) if largest_first else both
+
+
+def _listed_supports(project: Project, largest_first: bool) -> Iterable[tuple[str, ...]]:
+    """The supports without anything unlisted."""
     supports = project.settings.supports
     if supports.choices is not None:
         listed = _listed(project, supports.choices)
         return sorted(listed, key=len, reverse=True) if largest_first else listed
     always, optional = _by_presence(project)
     if supports.leave_one_out:
-        regions = tuple(project.settings.regions)
+        regions = tuple(_listed_regions(project.settings, project.regions))
         if not optional:
             raise project.misuse("supports.leave_one_out", "go with optional regions", "none")
         return [regions, *(tuple(name for name in regions if name != out) for out in optional)]
     if not largest_first:
-        return region_supports(always, optional, supports.max_active)
+        most = supports.max_active
+        return region_supports(always, optional, most and min(most, len(always) + len(optional)))
     most = len(optional) if supports.max_active is None else supports.max_active - len(always)
     return ((*always, *chosen) for size in range(most, -1, -1) for chosen in combinations(optional, size))
 
 
 def most_active(project: Project) -> int:
     """Elements that are active at once, at most; where every combination of regions is a support, none is made."""
-    counts = {name: region.count[1] for name, region in project.settings.regions.items()}
-    supports = project.settings.supports
+    settings = project.settings
+    counts = {name: region.count[1] for name, region in project.regions.items()}
+    supports = settings.supports
     if supports.choices is not None:
         return max(sum(counts[name] for name in support) for support in project_supports(project))
     if supports.leave_one_out or supports.max_active is None:
         return sum(counts.values())
     always, optional = _by_presence(project)
     largest = sorted((counts[name] for name in optional), reverse=True)
-    return sum(counts[name] for name in always) + sum(largest[: supports.max_active - len(always)])
+    beside = int(settings.unlisted is not None)
+    return beside + sum(counts[name] for name in always) + sum(largest[: supports.max_active - len(always)])
+
+
+def _listed_regions(settings: ProjectFile, regions: Mapping[str, Region]) -> dict[str, Region]:
+    """The regions without that of anything unlisted."""
+    return {name: region for name, region in regions.items() if settings.unlisted is None or name != UNLISTED}
 
 
 def _by_presence(project: Project) -> tuple[list[str], list[str]]:
     """Regions that are always there, and optional ones, after a look at how many there may be."""
-    regions = project.settings.regions
+    regions = _listed_regions(project.settings, project.settings.regions)
     most = project.settings.supports.max_active
     always = [name for name, region in regions.items() if region.presence == "always"]
     if most is not None and not len(always) <= most <= len(regions):
         rule = f"lie between {len(always)}, the regions that are always there, and {len(regions)}, all of them"
         raise project.misuse("supports.max_active", rule, most)
-    return always, [name for name, region in regions.items() if region.presence == "optional"]
+    seen = _listed_regions(project.settings, project.regions)
+    return [name for name, region in seen.items() if region.presence == "always"], [
+        name for name, region in seen.items() if region.presence == "optional"
+    ]
 
 
 def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None:
@@ -79,7 +100,7 @@ def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None
         raise project.misuse("supports.leave_one_out", rule, f"the law {law.name}")
     if settings.claims:
         _check_claims(project, cast(RegionalMap, question))  # a resolution has none
-    for name, region in settings.regions.items():
+    for name, region in project.regions.items():
         if region.coefficient and not region.coefficient[0] <= 0.0 <= region.coefficient[1]:
             rule = "hold 0 with leave_one_out"
             raise project.misuse(f"regions.{name}.coefficient", rule, region.coefficient)
@@ -114,7 +135,7 @@ def left_out_note(project: Project) -> tuple[str, ...]:
 
 def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]:
     """The supports of the file, after a look at whether they fit what the regions say of themselves."""
-    regions = project.settings.regions
+    regions = _listed_regions(project.settings, project.settings.regions)
     for i, support in enumerate(choices):
         key = f"supports.list[{i}]"
         for name in support:
@@ -129,7 +150,16 @@ def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]
         if usual != region.presence:
             remedy = "The list of supports says so."
             raise project.misuse(f"regions.{name}.presence", f"be {usual!r}", repr(region.presence), remedy)
-    return [tuple(support) for support in choices]
+    return [*dict.fromkeys(seen for support in choices for seen in _seen(project, support))]
+
+
+def _seen(project: Project, support: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """A listed support as the window shows it: a region of which some elements have no line there may be missing."""
+    shown = [name for name in support if name in project.regions]
+    partly = [name for name in shown if name in project.channels.hidden.values()]
+    for size in range(len(partly) + 1):
+        for missing in combinations(partly, size):
+            yield tuple(name for name in shown if name not in missing)
 
 
 # A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
@@ -169,10 +199,10 @@ def bank_counts(
     grids = [*cells, *(len(spec.points) for spec in settings.parameters.values() if spec.between is None)]
     stated = [spec.noise for spec in settings.data.streams.values() if spec.noise]
     nuisances = [ranges.get(None, 1), *(len(noise.values) or 1 for noise in stated)]
-    if settings.data.calibration is not None and settings.data.calibration.activity is not None:
-        nuisances.append(len(settings.data.calibration.activity))
+    if settings.data.states is not None and settings.data.states.activity is not None:
+        nuisances.append(len(settings.data.states.activity))
     if settings.elements.variants == "states":
-        grids.append(max(len(settings.elements.responses or ()), n_variants))
+        grids.append(max(len(settings.elements.tables), 1, n_variants))
     sets = [_n_sets(project, name, count) for name, count in regions.items()]
     supports = _n_supports(settings, ranges)
     counts = BankCounts(sum(regions.values()), sum(sets), prod(sets), prod(grids), supports, prod(nuisances))
@@ -199,6 +229,9 @@ def _n_sets(project: Project, region: str, count: int) -> int:
 
 def _n_supports(settings: ProjectFile, cells: Mapping[str | None, int]) -> int:
     """Supports, each with every combination of the strengths of its regions; none of them is made."""
+    if settings.unlisted is not None:
+        listed = {"unlisted": None, "regions": _listed_regions(settings, settings.regions)}
+        return 2 * _n_supports(settings.model_copy(update=listed), cells)
     levels = {name: cells.get(name, len(region.marks)) for name, region in settings.regions.items()}
     if settings.supports.choices is not None:
         return sum(prod(levels.get(name, 1) for name in support) for support in settings.supports.choices)

@@ -12,22 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._codec import file_hash
-from .._errors import MisuseError
-from .._typing import IntArray
+from .._errors import MisuseError, misuse_named
+from .._typing import Array, IntArray
 from ..io import (
     Axis,
+    Frames,
     ReaderOutput,
     Table,
+    check_counted,
     in_order,
+    is_unit,
     matches,
     order_of,
     part_of,
+    place_of,
     read_file,
     read_names,
     read_shape,
     read_table,
+    same_unit,
+    wav_rate,
 )
 from ..laws import law_named, laws_of_files
+from ..responses import in_window
+from ._line_elements import binned, binned_names, channel_bins, energies_of, project_pieces, resolution_facts
 from ._load import CHANNELS, Entry, Project, named_by_key
 from ._sections import File
 from ._streams import Calibration, Deployment, may_propose
@@ -51,8 +59,16 @@ def begin_channels(project: Project) -> None:
             )
         if rows is not None:
             project.channels.rows[name] = rows
+        if spec.frequencies is not None and names is not None:
+            project.channels.sensors = names
+            names = recording_frames(project).channels(names)
         if name == "deployment":
+            if project.settings.elements.has_lines:
+                project.channels.bins = channel_bins(project, names)
+                project.channels.resolution = resolution_facts(project, names)
+                names = binned_names(names, project.channels.bins)
             project.channels.order(project.name(key), key, names)
+    _begin_window(project)
 
 
 Numbers: TypeAlias = NDArray[np.generic]
@@ -105,6 +121,86 @@ def ordered(project: Project, key: str, held: ReaderOutput, axes: Sequence[Axis]
     return in_order(project.name(key), held, axes, order)
 
 
+def finite(project: Project, key: str, spec: File, values: Numbers) -> Numbers:
+    """Refuse a number that is not, by its place in the table."""
+    if not np.isfinite(values).all():
+        where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        raise project.misuse(key, "be finite", f"{values[where]} at index {where} of {spec.file}")
+    return values
+
+
+def read_axis(project: Project) -> Array | None:
+    """The axis of the channels; None if the project has none."""
+    spec = project.settings.elements.axis
+    unit = project.settings.elements.axis_unit
+    key = "elements.axis"
+    if spec is None:
+        return None
+    held = read_recorded(project, key, spec)
+    # The unit may stand above the column, or with the array.
+    above = held.headings[-1] or ()
+    stated = above[0] if len(above) == 1 else held.unit
+    if is_unit(stated) and not same_unit(stated, unit):
+        raise project.misuse("elements.axis_unit", f"be {stated}, as {spec.file} states", repr(unit))
+    axis = finite(project, key, spec, held.values).astype(np.float64).reshape(-1)
+    if not project.channels.are_places:
+        return axis
+    unit = unit or (stated if is_unit(stated) else "")
+    order = project.channels.order(project.name(key), key, [f"{place!r} {unit}".rstrip() for place in axis.tolist()])
+    return axis if order is None else axis[order]
+
+
+def outside_counts(project: Project, physical: "Physical") -> Array:
+    """(q,) the sum of the deployment rows on the whole axis, with 0 in the window, whose counts judge."""
+    key = "data.deployment.file"
+    table = _read(project, "deployment", project.settings.data.deployment, physical)
+    order = project.channels.order(project.name(key), key, table.names)
+    sums = part_of(table.values).astype(np.float64).sum(axis=0)
+    counts = np.array(sums if order is None else sums[order])
+    counts[project.channels.window] = 0.0
+    return counts
+
+
+def _begin_window(project: Project) -> None:
+    """Find the channels in the window, on the axis of the elements, of the names of channels, or of the response."""
+    spec = project.settings.data.deployment
+    background = project.settings.background
+    elements = project.settings.elements
+    key = "data.deployment.window"
+    if elements.has_lines and spec.window is None:
+        project.channels.places = energies_of(project, project.channels.names)
+        ends = project_pieces(project)
+        with named_by_key(project, key):
+            project.channels.window = in_window(project.channels.places, ends)
+        project.channels.ends = ends
+        project.channels.window_unit = "keV"
+        return
+    if spec.window is None and (background is None or not background.needs_axis):
+        return
+    places = [place for place in map(place_of, project.channels.names or ()) if place is not None]
+    own = getattr(elements.response, "axis", None)
+    unit = elements.axis_unit
+    axis = read_axis(project)
+    if axis is None and project.channels.are_places:
+        axis = np.array([number for number, _ in places])
+        unit = places[0][1]
+    elif axis is None and own is not None:
+        file = read_recorded(project, "elements.response.axis", own).values if isinstance(own, File) else own
+        axis = np.asarray(file, dtype=np.float64).reshape(-1)
+        unit = elements.unit
+    if axis is None:
+        remedy = "Name the file with the place of every channel: [elements] axis = ..."
+        key = "background" if spec.window is None else key
+        raise project.misuse(key, "go with an axis", "none", remedy)
+    project.channels.places = axis
+    if spec.window is None:
+        return
+    with named_by_key(project, key):
+        project.channels.window = in_window(axis, spec.window)
+    project.channels.ends = spec.window
+    project.channels.window_unit = unit
+
+
 def _digest(path: Path) -> str | None:
     """None for a file that cannot be read, or that may never end: whoever reads it says why."""
     if not path.is_file():
@@ -131,8 +227,8 @@ def read_tables(project: Project, physical: "Physical | None" = None) -> dict[st
         _check_files_differ(project)
     specs = project.settings.data.streams
     read = {name: _read(project, name, spec, physical) for name, spec in specs.items()}
-    count = read["deployment"].values.shape[1] if physical is None else physical.n_channels
-    n_atoms = None if physical is None else len(project.settings.regions) + physical.shared.shape[1]
+    count = read["deployment"].values.shape[1] if physical is None else project.channels.total(physical.n_channels)
+    n_atoms = None if physical is None else len(project.regions) + physical.shared.shape[1]
     tables = {
         name: _with_codes(project, _in_order(project, name, table, count), specs[name], n_atoms)
         for name, table in read.items()
@@ -148,17 +244,25 @@ def _read(project: Project, name: str, spec: Calibration | Deployment, physical:
     law = law_named(spec.law)
     n_codes = 0
     if physical is not None:
-        n_atoms = len(project.settings.regions) + physical.shared.shape[1]
+        n_atoms = len(project.regions) + physical.shared.shape[1]
         n_codes = n_atoms if law.has_codes and spec.codes is None else 0
         with named_by_key(project, key):
             shape = read_shape(path, channels=spec.channels, label=name, member=spec.member)
-        _check_width(project, name, shape, physical, n_codes)
+        shape = shape and (shape[0], shape[1] // project.channels.bins)
+        if spec.frequencies is None:
+            _check_width(project, name, shape, physical, n_codes)
     with named_by_key(project, key):
         table = read_table(
             path, channels=spec.channels, label=name, member=spec.member, unit=spec.unit, header=spec.header
         )
     # As the project names it: where its folder lies is nobody's business.
     table = replace(table, source=replace(table.source, path=spec.file))
+    if spec.frequencies is not None:
+        table = _snapshots(project, table)
+    if project.settings.elements.has_lines and law.is_counted and not np.iscomplexobj(table.values):
+        check_counted(project.name(key), np.asarray(part_of(table.values)), table.channels)
+    if project.channels.bins > 1:
+        table = _binned(table, project.channels.bins)
     if physical is None:
         return table
     _check_numbers(project, name, table, physical)
@@ -169,6 +273,51 @@ def _read(project: Project, name: str, spec: Calibration | Deployment, physical:
         remedy = 'Leave it out, or take judge = "rotation".' if law.is_linear else ""
         raise project.misuse(f"data.{name}.proposal", rule, spec.proposal, remedy)
     return table
+
+
+def recording_frames(project: Project) -> Frames:
+    """How the recording of the deployment becomes snapshots; its rate is that of the file where this states one."""
+    key = "data.deployment"
+    spec = project.settings.data.deployment
+    path = project.file(f"{key}.file", spec.file)
+    with named_by_key(project, f"{key}.file"):
+        stated = wav_rate(path)
+    rate = stated if spec.sampling_rate is None else spec.sampling_rate
+    if rate is None or (stated is not None and rate != stated):
+        rule = f"be {stated:g}, as {spec.file} states" if stated is not None else "be given"
+        remedy = "Write sampling_rate = 16000." if stated is None else "Leave it out."
+        raise project.misuse(f"{key}.sampling_rate", rule, rate, remedy)
+    with misuse_named(lambda name: project.name(f"{key}.{name}")):
+        return Frames.of(rate, spec.frequencies or (), spec.frame, spec.gap, spec.segment)
+
+
+def _snapshots(project: Project, table: Table) -> Table:
+    """The rows of a recording: a frame each, of all frequencies one after the other."""
+    frames = recording_frames(project)
+    if np.iscomplexobj(table.values):
+        rule = "hold real samples where frequencies are given"
+        remedy = "Leave frequencies out: complex rows are snapshots already."
+        raise project.misuse("data.deployment.file", rule, f"complex numbers in {table.source.path}", remedy)
+    with misuse_named(lambda name: project.name(f"data.deployment.{'file' if name == 'recording' else name}")):
+        values = frames.rows(table.values)
+    q = table.values.shape[1]
+    least = 2 * q + 2
+    if len(values) < least:
+        rule = (
+            f"leave {least} frames or more, twice as many as channels and two, so that noise can be told from sources"
+        )
+        remedy = frames.as_many(len(table.values), least)
+        raise project.misuse("data.deployment.frame", rule, f"{len(values)} of {frames.frame} samples", remedy)
+    source = replace(table.source, shape=values.shape, dtype=values.dtype.name)
+    return Table(values, frames.channels(table.channels), source)
+
+
+def _binned(table: Table, bins: int) -> Table:
+    """A table whose channels are sums of so many of its own."""
+    values = binned(np.asarray(part_of(table.values)), bins)
+    names = binned_names(table.channels, bins)
+    assert names is not None  # every table has names, or numbers in their place
+    return Table(values, names, replace(table.source, shape=values.shape, dtype=values.dtype.name))
 
 
 def _check_files_differ(project: Project) -> None:
@@ -188,7 +337,7 @@ def _check_files_differ(project: Project) -> None:
 
 
 def _in_order(project: Project, name: str, table: Table, count: int) -> Table:
-    """The table with its channels in the order of the project, and its codes in that of regions and shared atoms."""
+    """The table with the channels of the window in the order of the project, and codes as regions and shared atoms."""
     key = f"data.{name}.file"
     channels = project.channels
     path = project.name(key)
@@ -202,7 +351,8 @@ def _in_order(project: Project, name: str, table: Table, count: int) -> Table:
         columns[:count] = order
     if codes is not None:
         columns[count:] = count + codes
-    if np.array_equal(columns, np.arange(len(columns))):
+    columns = np.concatenate([channels.cut(columns[:count], 0), columns[count:]])
+    if len(columns) == table.values.shape[1] and np.array_equal(columns, np.arange(len(columns))):
         return table
     return replace(
         table, values=part_of(table.values)[:, columns], channels=tuple(table.channels[i] for i in columns.tolist())
@@ -212,7 +362,7 @@ def _in_order(project: Project, name: str, table: Table, count: int) -> Table:
 def code_names(project: Project) -> tuple[str, ...]:
     """The names of the codes: the regions, then the shared atoms by the names in their file or by numbers."""
     shared = project.settings.elements.shared
-    regions = tuple(project.settings.regions)
+    regions = tuple(project.regions)
     if shared is None:
         return regions
     with named_by_key(project, "elements.shared"):
@@ -253,7 +403,10 @@ def _check_numbers(project: Project, name: str, table: Table, physical: "Physica
     kinds = {True: "complex", False: "real"}
     if is_complex != physical.is_complex:
         rule = f"hold {kinds[physical.is_complex]} numbers, as the responses are"
-        raise MisuseError(f"{key}.file", rule, f"{kinds[is_complex]} numbers in {table.source.path}")
+        remedy = ""
+        if physical.is_complex:
+            remedy = "A recording becomes snapshots with frequencies = [...], in hertz, in [data.deployment]."
+        raise MisuseError(f"{key}.file", rule, f"{kinds[is_complex]} numbers in {table.source.path}", remedy)
     spec = project.settings.data.streams[name]
     if is_complex and law_named(spec.law).why_real:
         others = " or ".join(law for law in laws_of_files(law_named(spec.law).part) if not law_named(law).why_real)
@@ -265,7 +418,7 @@ def _check_numbers(project: Project, name: str, table: Table, physical: "Physica
 def _check_width(
     project: Project, name: str, shape: tuple[int, ...] | None, physical: "Physical", n_codes: int
 ) -> None:
-    channels = physical.n_channels
+    channels = project.channels.total(physical.n_channels)
     if shape is None or shape[1] == channels + n_codes:
         return
     wanted = f"{channels} channels" + (f" and {n_codes} codes" if n_codes else "")

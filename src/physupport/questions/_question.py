@@ -92,6 +92,18 @@ class Answer:
     certificate: Certificate
     is_settled: bool | None = dataclasses.field(default=None, compare=False, repr=False)
 
+    def statement(self) -> dict[str, object]:
+        """The answer as JSON, with its witnesses by their numbers."""
+        return {
+            "field": self.field,
+            "label": str(self.label),
+            "cell": list(self.cell),
+            "group": self.group,
+            "numbers": dict(self.numbers),
+            "certificate": self.certificate.kind,
+            "witnesses": list(self.certificate.witnesses),
+        }
+
     def number(self, name: str) -> float:
         """One of the numbers; KeyError if the question does not give it."""
         return dict(self.numbers)[name]

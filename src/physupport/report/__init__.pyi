@@ -1,11 +1,20 @@
+from ._amounts import (
+    Amount as Amount,
+    amount_of as amount_of,
+    amounts_json as amounts_json,
+    fractions_of as fractions_of,
+)
 from ._assumptions import promised_level as promised_level, strengths_beside as strengths_beside
+from ._claims import short_answer as short_answer
 from ._contents import (
     contents as contents,
+    diagnosis_json as diagnosis_json,
     fields_json as fields_json,
     is_complete as is_complete,
     is_withheld as is_withheld,
     said_answers as said_answers,
     staircase_json as staircase_json,
+    unlisted_json as unlisted_json,
 )
 from ._diagnosis import (
     LEVELS_NOTE as LEVELS_NOTE,
@@ -34,9 +43,13 @@ from ._schema import (
     trace_columns as trace_columns,
     trace_json as trace_json,
 )
+from ._where import Where as Where
+from ._widget import has_widgets as has_widgets, widget as widget, widget_bundle as widget_bundle
+from ._width import read_error as read_error
 from ._words import (
     coordinate_names as coordinate_names,
     counted as counted,
     in_words as in_words,
     label_words as label_words,
+    listed as listed,
 )

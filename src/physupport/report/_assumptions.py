@@ -43,6 +43,36 @@ def grid_end(protocol: Entry, edge: Entry) -> float:
     return float(low if edge["end"] == "lowest" else high)
 
 
+def detector_sentences(protocol: Entry) -> tuple[str, ...]:
+    """The detector that is assumed where none was told, and a warning where channels are wider than its lines."""
+    facts = protocol.get("window", {}).get("resolution")
+    if facts is None:
+        return ()
+    wide = f"lines {facts['width']:.3g} keV wide at {facts['energy']:g} keV"
+    said = [f"Assumed: a detector of {facts['assumed']}, with {wide}."] if facts["assumed"] else []
+    if facts["channel"] > facts["width"]:
+        remedy = 'state the resolution of the detector, such as detector="NaI" in Python'
+        said.append(f"Channels are {facts['channel']:.3g} keV wide, wider than {wide}: {remedy}.")
+    return tuple(said)
+
+
+def window_sentence(protocol: Entry) -> str:
+    """The window of channels that were used, and the elements without a line in it; empty if all were used."""
+    if "window" not in protocol:
+        return ""
+    window = protocol["window"]
+    ends = " and ".join(f"{low:g} to {high:g}" for low, high in window["ends"])
+    words = f"{ends} {window['unit']}".rstrip()
+    hidden = window["without_lines"]
+    if not hidden:
+        return f" Only channels from {words} were used."
+    names = " or ".join(filter(None, (", ".join(hidden[:-1]), hidden[-1])))
+    about = "it" if len(hidden) == 1 else "them"
+    return (
+        f" Only channels from {words} were used. No line of {names} lies in the window: nothing is said about {about}."
+    )
+
+
 def cover_sentence(protocol: Entry) -> str:
     """The boxes that the cells fill, and the level at which the judge ran; empty without a cover."""
     if "cover" not in protocol:
@@ -199,6 +229,20 @@ def threshold_words(gate: Entry) -> str:
     return f", threshold {gate['level']:.2g}" if "level" in gate else ""
 
 
+# What each kind of noise assumes, as `NoiseShape` has them.
+_SHAPES = {
+    "low rank": "assumed to be white, with up to {rank} further directions of any shape and strength",
+    "diagonal": "assumed to be independent between channels, with a variance of its own in each{most}",
+    "ar": "assumed to be correlated along the axis, as an autoregression of order 1 with any correlation "
+    "from {between[0]:g} to {between[1]:g}",
+    "any": (
+        "not assumed to be white: it may have any covariance, and responses any error, as long as no direction beside "
+        "the active responses has more than {ratio:g} times the least variance that is left along these once all "
+        "beside them is known"
+    ),
+}
+
+
 def noise_sentences(document: Entry) -> str:
     """State how the noise is known, whether rows are zero in all channels, and if the noise looks white."""
     gate = gate_of(document)
@@ -210,6 +254,11 @@ def noise_sentences(document: Entry) -> str:
             f" The covariance of the noise is estimated from rows without a signal ({freedoms[0]} degrees of freedom), "
             f"which are assumed to have the same noise; the level accounts for the errors of the estimate."
         )
+    for stream in protocol["streams"]:
+        shape = stream["law"].get("noise_shape")
+        if shape is not None:
+            most = f", the largest at most {shape['ratio']:g} times the least" if "ratio" in shape else ""
+            said += f" The noise is {_SHAPES[shape['kind']].format(**shape, most=most)}."
     # Replicates have noise of another meaning, and no findings.
     parts = [finding["part"] for finding in gate.get("findings") or ()]
     if gate.get("findings") is not None and (protocol.get("judge") or {}).get("noise") and "noise" not in parts:
@@ -230,13 +279,28 @@ def noise_sentences(document: Entry) -> str:
     return said
 
 
+def cell_sentence(document: Entry) -> str:
+    """State what the data leave of parameters that may lie anywhere in a box; empty where there are none."""
+    gate = gate_of(document)
+    left = [
+        f"{plain(each['name'])} from {each['left'][0]:.4g} to {each['left'][1]:.4g}"
+        for each in gate.get("parameters", ())
+        if each["left"]
+    ]
+    if not left:
+        asked = gate.get("asked")
+        return "" if asked is None else f" The search asked about {asked} cells and points."
+    return f" The data leave {listed(left)}, found by asking about {gate['asked']} cells and points of their box."
+
+
 def width_sentence(document: Entry) -> str:
     """The assumption about responses that have a width; empty where they are exact, or not used."""
     protocol = document["protocol"]
     if gate_of(document).get("assumes"):
         return ""  # replicates have a width of their own, and the judge says what it assumes
     laws = [stream["law"] for stream in protocol["streams"]]
-    told = [*_settings(document), *(part for law in laws for part in _mixed(law, "cover" in protocol))]
+    settings = [*_settings(document)]
+    told = [*settings, *(part for law in laws for part in _mixed(law, "cover" in protocol, bool(settings)))]
     return f" For its responses that means: {'; '.join(told)}." if told else ""
 
 
@@ -253,17 +317,42 @@ def _settings(document: Entry) -> Iterator[str]:
             yield f"{plain(name)} is one of {len(values)} values, {min(values):g} to {max(values):g}"
 
 
-def _mixed(law: Entry, is_covered: bool) -> Iterator[str]:
+def _mixed(law: Entry, is_covered: bool, has_values: bool) -> Iterator[str]:
     """The shapes that a law leaves open; a cover describes its own tangents."""
     kind = LAWS.get(str(law.get("kind")))
     if "error" in law and kind is not None:
         yield f"each is off the one listed by at most {kind.error_words.format(_error(law['error']))}"
+    ranges = law.get("ranges", {})
+    if ranges and not is_covered:
+        halves = real(ranges["halves"], None, None)
+        sides = " x ".join(f"{half:.4g}" for half in halves.max(axis=0).tolist())
+        if halves.any():
+            yield f"each element lies anywhere in its cell, at most {sides} from its place"
+    for parameter in (*law.get("family", {}).get("parameters", ()), *ranges.get("parameters", ())):
+        low, high = min(parameter["values"]), max(parameter["values"])
+        yield f"{plain(parameter['called'] or parameter['kind'])} lies anywhere from {low:g} to {high:g}"
     if "relative_error" in law:
         yield f"each is off the one listed by at most {_error(law['relative_error'])} of its value in any channel"
+    if "counted" in law:
+        least, most = min(law["counted"]), max(law["counted"])
+        yield f"each was counted itself, {least:.3g} to {most:.3g} counts in all, whose noise is allowed for"
+    if "unlisted" in law:
+        shape = law["unlisted"].get("shape", (0, 0))
+        count = int(shape[-1])
+        mix = f"is a mix without negative parts of {count} generic responses"
+        if len(shape) > 2:
+            columns = f", each a mix of {1 + int(shape[0])} columns" if shape[0] else ""
+            mix = f"has one of {count} generic responses{columns}"
+        yield f"something unlisted, if it is there, {mix}"
     if "half_steps" in law:
         if not is_covered:
             steps = " and ".join(f"{step:g}" for step in law["half_steps"])
-            yield f"or, between values, at most {steps} off one of them, where responses are nearly straight"
+            between = f"or, between values, at most {steps} off one of them, where responses are nearly straight"
+            width = f"each is off the one listed by at most {steps} of its width, such as that of an interpolation"
+            yield between if has_values else width
+    elif law.get("is_between"):
+        count = 1 + int(law["variants"].get("shape", (0,))[0])
+        yield f"each lies, in every channel, between the least and the largest of {count} variants of its element"
     elif "variants" in law:
         count = 1 + int(law["variants"].get("shape", (0,))[0])
         # Amounts are never negative.

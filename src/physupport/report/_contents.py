@@ -3,7 +3,7 @@
 A run writes them, and `verify` writes them again to compare.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,13 @@ from .._codec import described
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..aeb import REJECTED, WITNESSED, Trace, staircase
-from ..banks import Bank, grid_edges
+from ..banks import UNLISTED, Bank, grid_edges
+from ..io import RowSource
 from ..judges import Judge, Verdict, Verdicts
 from ..laws import Law, tells_strengths
-from ..questions import Answer, FieldValues, Question, abridged, coarsened, column_of, withheld
+from ..laws.alternatives import diagnosis
+from ..questions import Answer, FieldValues, Label, Question, abridged, coarsened, column_of, withheld
+from ._fields import joined
 
 _BLOCK = 1 << 16
 Gate = Mapping[str, Any] | None
@@ -51,12 +54,51 @@ def contents(
     if bank is not None:
         kept = trace.queries[trace.codes != Verdict.REJECTED]
         parts["edges"] = grid_edges(bank, np.sort(kept), has_strengths=tells_strengths(laws))
+    if any(law.has_unlisted for law in laws):
+        parts["complete"] = _if_complete(trace, gate)
     if contradiction is not None:
         streams = [
             {**each, "says": abridged(trace.question.says_of(each["nearest"]))} for each in contradiction["streams"]
         ]
         parts["contradiction"] = {**contradiction, "streams": streams}
     return described("document", parts)
+
+
+def _if_complete(trace: Trace, gate: Gate) -> list[dict[str, object]]:
+    """The answers if the library is complete: those of the explanations without anything unlisted.
+
+    The truth is one explanation, so that these answers and those of all explanations are simultaneously true with
+    probability at least 1 - level, these under the assumption that nothing unlisted is there.
+    """
+    marks = trace.brackets().column()
+    said = trace.question.says(np.arange(trace.size)).get(UNLISTED)
+    is_listed = np.ones(trace.size, dtype=np.bool_) if said is None else said.numbers < 0
+    found = trace.question.answers((marks != REJECTED) & is_listed, (marks == WITNESSED) & is_listed)
+    return [(withheld(answer) if is_withheld(gate) else answer).statement() for answer in found]
+
+
+def unlisted_json(
+    fields: Sequence[Mapping[str, Any]], laws: Sequence[Law], judge: Judge, bank: Bank | None
+) -> dict[str, Any] | None:
+    """Where something unlisted is, if the fields say that there is something; None for laws without the unlisted.
+
+    Of counts it has a part in each interval; else it lies in one of the cells that are possible, each an element.
+    """
+    law = next((law for law in laws if law.has_unlisted), None)
+    if law is None or bank is None:
+        return None
+    found = next((entry for entry in fields if entry["field"] == UNLISTED), None)
+    is_there = found is not None and found["label"] in (Label.FINE, Label.GROUP)
+    if law.is_counted:
+        runs = judge.unlisted_runs() if is_there else []
+        facts: dict[str, object] = {"intervals": [list(law.unlisted_interval(*run)) for run in runs]}
+    else:
+        library = bank.states.library
+        assert library is not None
+        names = [library.ids[number] for number in library.members(UNLISTED)]
+        cells = {name: list(law.unlisted_interval(number, number)) for number, name in enumerate(names)}
+        facts = {"intervals": joined(cells, found["cell"]) if found and is_there else [], "cells": cells}
+    return described("document", {"unit": law.unlisted_unit} | facts)
 
 
 def is_withheld(gate: Gate) -> bool:
@@ -80,7 +122,28 @@ def staircase_json(
     if judge.error is None or len(queries) < question.n_explanations or is_withheld(gate) or is_cover:
         return None
     steps = staircase(judge, question, verdicts.rows(np.argsort(queries)))
-    return described("document", {"scale": judge.error_scale, "steps": [step.encode() for step in steps]})
+    return described(
+        "document", {"scale": judge.error_scale, "error": judge.error, "steps": [step.encode() for step in steps]}
+    )
+
+
+def diagnosis_json(
+    parts: Mapping[str, Any], bank: Bank | None, streams: Iterable[tuple[Law, RowSource, bool]]
+) -> dict[str, Any] | None:
+    """Causes that would have to be true, where nothing fits or the judge rejects the best fit; None elsewhere.
+
+    parts: outcome, gate and, if there is one, the staircase of a document, whose smallest error is certified.
+    streams: the law of each, the rows that propose or, if all of them judge, all, and whether these are all.
+    """
+    gate = parts.get("gate") or {}
+    if bank is None or (parts["outcome"]["status"] not in ("EMPTY", "WITHHELD") and not gate.get("is_best_rejected")):
+        return None
+    for law, rows, is_all in streams:
+        found = diagnosis(law, bank, rows, is_all=is_all) if law.part == "deployment" else None
+        if found is not None:
+            has_error = parts.get("staircase", {}).get("scale", "noise") != "noise"
+            return described("document", found | ({"error": None} if has_error else {}))
+    return None
 
 
 def said_answers(trace: Trace, gate: Gate) -> tuple[Answer, ...]:
@@ -93,11 +156,16 @@ def said_answers(trace: Trace, gate: Gate) -> tuple[Answer, ...]:
 def fields_json(trace: Trace, answers: tuple[Answer, ...]) -> list[dict[str, Any]]:
     """An entry for each answer of a trace."""
     place = trace.places()
+    rejected = np.flatnonzero(trace.codes == Verdict.REJECTED)
     entries = []
     _check_answers(answers, place)
     for answer, own, left in zip(answers, trace.answers, _sets(trace), strict=True):
-        # Also of a label that was coarsened, what came nearest to changing the finer one.
-        excluded = _nearest_excluded(trace, own) if answer.label.is_truth_level else None
+        # Also of a label that was coarsened, the rejected explanation that came nearest to changing the finer one: of
+        # the smallest lower bound of the margin, then asked first; none if the question says that none would.
+        excluded = None
+        if answer.label.is_truth_level and own.label.is_truth_level and rejected.size:
+            changing = rejected[trace.question.excluded(own, trace.queries[rejected])]
+            excluded = int(changing[np.argmin(trace.verdicts.lower[changing])]) if changing.size else None
         entry: dict[str, Any] = {
             "field": answer.field,
             "label": str(answer.label),
@@ -129,19 +197,6 @@ def _check_answers(answers: tuple[Answer, ...], place: IntArray) -> None:
         strange = [e for e in answer.certificate.witnesses if not 0 <= e < len(place) or place[e] < 0]
         if strange:
             raise MisuseError(named, "name witnesses that were asked about", strange[0])
-
-
-def _nearest_excluded(trace: Trace, answer: Answer) -> int | None:
-    """The query of the rejected explanation that came closest to changing a truth-level label or its group.
-
-    Closest: smallest lower bound of the margin, then asked first.  None if no rejected one would change anything, as
-    far as the question says.
-    """
-    rejected = np.flatnonzero(trace.codes == Verdict.REJECTED)
-    if not answer.label.is_truth_level or not rejected.size:
-        return None
-    changing = rejected[trace.question.excluded(answer, trace.queries[rejected])]
-    return int(changing[np.argmin(trace.verdicts.lower[changing])]) if changing.size else None
 
 
 def _explanation(trace: Trace, query: int, field: str) -> dict[str, Any]:

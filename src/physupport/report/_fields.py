@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..banks import JOINT
+from ..banks import JOINT, TURN, UNLISTED, along_arc
 from ..laws import LAWS
 from ..questions import Label
+from ._amounts import more_needed
 from ._assumptions import UNFIT, besides, cells_words, is_exhausted, why_open, why_withheld
 from ._words import (
     MOST_NAMES,
@@ -14,6 +15,7 @@ from ._words import (
     below,
     between,
     cells_of,
+    circle_of,
     cut,
     distance,
     explanation_words,
@@ -27,6 +29,7 @@ from ._words import (
 )
 
 _FEW = 3  # named where more are counted
+_MANY = 5  # answers that a sentence gathers
 _PRESENT = (Label.FINE, Label.GROUP, Label.LOCAL_AMBIGUOUS)
 
 # What would tell more, by what a judge says it lacks.
@@ -57,11 +60,13 @@ def field_views(document: Entry) -> list[dict[str, Any]]:
         "outcome": document["outcome"],
         "unit": unit,
         "places": places_of(document) if unit else {},
+        "circle": circle_of(document),
         "is_evidence": has_evidence(document),
         "remedy": _REMEDIES.get(str(gate.get("lacks")), _REMEDIES["rows"]),
         "order": [entry["field"] for entry in document["fields"]],
         "withheld": why_withheld(document),
     }
+    unlisted = document.get("unlisted")
     views = []
     for entry in document["fields"]:
         extent, within = cells_words(document["protocol"], entry, cells)
@@ -88,6 +93,7 @@ def field_views(document: Entry) -> list[dict[str, Any]]:
                 "others": [name for name in names if name not in kept],
                 "unless": f", unless it is {found}" if found and entry["label"] in _PRESENT else "",
                 "vanishes": _vanishes(document, entry),
+                "unlisted": unlisted if entry["field"] == UNLISTED else None,
             }
         )
     return views
@@ -119,6 +125,30 @@ def answers(document: Entry) -> tuple[str, ...]:
     return tuple(map(answer, field_views(document)))
 
 
+def gathered_answers(document: Entry) -> tuple[str, ...]:
+    """Sentences that gather many regions: what is there, what is undecided, where nothing is; none for few."""
+    views = [view for view in field_views(document) if view["kind"] == "regional map" and view["unlisted"] is None]
+    if len(views) < _MANY or document["outcome"]["status"] != "REPORT":
+        return ()
+    parts: dict[str, list[str]] = {"There": [], "Undecided": [], "Nothing there": []}
+    for view in views:
+        parts[_gathered_under(view)].append(plain(view["field"]))
+    silent = parts["Nothing there"]
+    if len(silent) > _FEW and len(silent) < len(views):
+        parts["Nothing there"] = [f"the {len(silent)} others"]
+    elif len(silent) == len(views):
+        parts["Nothing there"] = [f"all {len(silent)}"]
+    return (" ".join(f"{title}: {_joined(names, 'and')}." for title, names in parts.items() if names),)
+
+
+def _gathered_under(view: Entry) -> str:
+    """Which part of the sentence a region belongs to; what carries a condition is undecided."""
+    is_plain = not view["unless"] and view["certificate"] != "withheld"
+    if is_plain and view["label"] in _PRESENT:
+        return "There"
+    return "Nothing there" if is_plain and _region(view) == "nothing is there" else "Undecided"
+
+
 def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order, with its reasons."""
     return tuple(map(sentence, field_views(document)))
@@ -127,7 +157,9 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
 def answer(view: Entry) -> str:
     """The short sentence of a field."""
     name = "Resolution" if view["kind"] == "resolution" else plain(view["field"])
-    return f"{name[:1].upper()}{name[1:]}: {_said(view)}{view['unless']}."
+    said = f"{_said(view)}{view['unless']}."
+    is_named = view["label"] == Label.FINE and said.casefold().startswith(f"{name} is there".casefold())
+    return f"{name[:1].upper()}{name[1:]}{said[len(name) :] if is_named else f': {said}'}"
 
 
 def _said(view: Entry) -> str:
@@ -135,6 +167,8 @@ def _said(view: Entry) -> str:
         return "no answer, because nothing in the bank fits these data"
     if view["certificate"] == "withheld":
         return f"no answer, because {view['withheld'] or UNFIT}"
+    if view["unlisted"] is not None:
+        return _unlisted(view)
     if view["kind"] == "regional map":
         return _region(view) + _not_asked(view)
     if view["kind"] == "resolution":
@@ -158,6 +192,43 @@ def _region(view: Entry) -> str:
             return f"nothing as strong as {numbers['absence_threshold']:g} is there" if is_weak else "nothing is there"
     choices = _either(view, [*names, "nothing"] if numbers["possible_absent"] else names)
     return f"no answer yet; {choices} is possible" if choices else "no answer yet"
+
+
+def _unlisted(view: Entry) -> str:
+    """Say whether something is there that the library lacks, and where."""
+    if view["label"] in (Label.FINE, Label.GROUP):
+        return f"something is there that the library lacks{_unlisted_where(view)}"
+    if view["label"] == Label.SUPPORT_AMBIGUOUS:
+        return "the data allow something that the library lacks, and do not need it"
+    return "no answer yet"
+
+
+def _unlisted_where(view: Entry) -> str:
+    """The intervals of something unlisted: one that it lies in, or each of which it has a part in."""
+    unlisted = view["unlisted"]
+    unit = f" {unlisted['unit']}" if unlisted["unit"] else ""
+    cells = unlisted.get("cells")
+    found = unlisted["intervals"] if cells is None else joined(cells, view["cell"])
+    ends = [(below(low), above(high)) for low, high in found]
+    where = [f"at {low}" if low == high else f"between {low} and {high}" for low, high in ends]
+    if not where:
+        return ""
+    if cells is None:
+        return f", with a part {' and one '.join(where)}{unit}"
+    if len(where) > MOST_NAMES:
+        return f", in one of {len(where)} intervals from {ends[0][0]} to {ends[-1][1]}{unit}"
+    return f", {' or '.join(where)}{unit}"
+
+
+def joined(cells: Mapping[str, Sequence[float]], names: Sequence[str]) -> list[list[float]]:
+    """The intervals that cells of these names make, those that meet joined; points stay apart."""
+    parts: list[list[float]] = []
+    for low, high in sorted(tuple(cells[name]) for name in names if name in cells):
+        if parts and low < high and low <= parts[-1][1]:
+            parts[-1][1] = max(high, parts[-1][1])
+        else:
+            parts.append([low, high])
+    return parts
 
 
 def _not_asked(view: Entry) -> str:
@@ -233,7 +304,11 @@ def _where(view: Entry, names: Sequence[str]) -> str:
         if len(names) == 1:
             return f", at {place_words(places[0])} {plain(view['unit'])}"
         if len(places[0]) == 1:
-            return f", between {between([place[0] for place in places])} {plain(view['unit'])}"
+            values = [place[0] for place in places]
+            if view["circle"].issuperset(names) and max(arc := along_arc(values).tolist()) > max(values):
+                ends = place_words([min(arc)]), place_words([max(arc) - TURN])
+                return f", on the arc from {' to '.join(ends)} {plain(view['unit'])}"
+            return f", between {between(values)} {plain(view['unit'])}"
     if len(names) < 2 or view["extent"] is None or not view["unit"]:
         return ""
     return f", at most {distance(view['numbers']['possible_spread'], view['unit'], 3)} apart"
@@ -247,6 +322,8 @@ def sentence(view: Entry) -> str:
     if view["certificate"] == "withheld":
         why = view["withheld"] or "the explanation that fits best is itself rejected"
         return f"{title}: no label is given, because {why}."
+    if view["unlisted"] is not None:
+        return f"{title}: {_unlisted(view)}.{_excluded(view) if Label(view['label']).is_truth_level else ''}"
     if view["kind"] == "regional map":
         undecided = [
             "nothing there" if part["name"] is None else plain(part["name"])
@@ -392,6 +469,8 @@ def _spread_words(view: Entry) -> str:
     """How far what may be there lies apart, in the unit of the coordinates, if any, and what else may be there."""
     if len(view["cell"]) < 2 or (view["extent"] is None and view["label"] != Label.FINE):
         return str(view["unless"])
+    if not view["unit"]:
+        return f"{view['within']}{view['unless']}"
     spread = distance(view["numbers"]["possible_spread"], view["unit"])
     return f", at most {spread} apart{view['within']}{view['unless']}"
 
@@ -405,7 +484,9 @@ def sharper_sentences(document: Entry) -> list[str]:
         rivals = _rivals(entry)
         told = f"{'what is left' if rivals == 'them' else rivals} apart"
         told = "whether anything is there" if entry["label"] == Label.SUPPORT_AMBIGUOUS else told
-        sentences.append(f"{_title(view)}: {view['remedy'].rstrip(',')} would be needed to tell {told}.")
+        forecast = more_needed(document, entry["field"]) if entry["label"] == Label.SUPPORT_AMBIGUOUS else ""
+        needed = forecast or f"{view['remedy'].rstrip(',')} would be needed to tell {told}"
+        sentences.append(f"{_title(view)}: {needed}.")
     return sentences
 
 
@@ -417,51 +498,43 @@ _CLAIMED = {
 }
 
 
-def claims_of(document: Entry) -> list[tuple[Entry, str, str]]:
-    """Each claim with its kind and what it names."""
-    claims = document["protocol"]["question"].get("claims", ())
-    # Of one thing all kinds say the same.
-    kinds = {name: (kind if len(of) > 1 else "one", listed(of)) for name, kind, of in claims}
-    told = [{**entry, "besides": besides(document)} for entry in document.get("claims", ())]
-    return [(entry, *kinds[entry["claim"]]) for entry in told if entry["claim"] in kinds]
-
-
-def claim_sentence(claim: tuple[Entry, str, str]) -> str:
-    """The value of a claim in a full sentence; empty where it has none."""
-    entry, kind, of = claim
-    yes, no = (text.format(of) for text in _CLAIMED[kind])
-    match entry["value"]:
-        case "true":
-            return yes
-        case "false":
-            return no
-        case "open":
-            one, other = entry["witnesses"]
-            return f"The data cannot tell whether this holds: {yes} Explanation {one} says so, {other} does not."
-        case "unknown":
-            if entry["besides"]:
-                return f"Not certain, as {entry['besides']} may be there instead: {yes}"
-            return f"Not yet known: {yes}"
-    return ""
+def claims_in_words(document: Entry) -> list[tuple[str, str]]:
+    """Each claim in short, by its name, and in a full sentence, which is empty where the claim has no value."""
+    asked = {name: (kind, of) for name, kind, of in document["protocol"]["question"].get("claims", ())}
+    told = []
+    for entry in document.get("claims", ()):
+        if entry["claim"] not in asked:
+            continue
+        kind, of = asked[entry["claim"]]
+        # Of one thing all kinds say the same.
+        yes, no = (text.format(listed(of)) for text in _CLAIMED[kind if len(of) > 1 else "one"])
+        opening = ""
+        match entry["value"]:
+            case "true":
+                said = full = yes
+            case "false":
+                said = full = no
+            case "unknown":
+                instead = besides(document)
+                why = f"Not certain, as {instead} may be there instead" if instead else "Not yet known"
+                said = full = f"{why}: {yes}"
+            case "open":
+                opening = "these data cannot tell whether "
+                said = yes
+                sides = " says so, ".join(map(str, entry["witnesses"]))
+                full = f"The data cannot tell whether this holds: {yes} Explanation {sides} does not."
+            case value:
+                opening = "no answer, because "
+                nothing_fits = "nothing in the bank fits these data"
+                said = f"{nothing_fits if value == 'empty' else why_withheld(document) or UNFIT}."
+                full = ""
+        # Within a sentence, but where it opens with the name of a thing.
+        said = said[:1].lower() + said[1:] if len(of) > 1 and full else said
+        name = plain(str(entry["claim"]))
+        told.append((f"{name[:1].upper()}{name[1:]}: {opening}{said}", full))
+    return told
 
 
 def claim_answers(document: Entry) -> tuple[str, ...]:
     """One short sentence for each claim, by its name."""
-    withheld = why_withheld(document) or UNFIT
-    told = ((plain(str(claim[0]["claim"])), _claim_answer(claim, withheld)) for claim in claims_of(document))
-    return tuple(f"{name[:1].upper()}{name[1:]}: {said}" for name, said in told)
-
-
-def _claim_answer(claim: tuple[Entry, str, str], withheld: str) -> str:
-    entry, kind, of = claim
-    if entry["value"] in ("empty", "withheld"):
-        why = "nothing in the bank fits these data" if entry["value"] == "empty" else withheld
-        return f"no answer, because {why}."
-    if entry["value"] == "open":
-        return f"these data cannot tell whether {_continued(kind, _CLAIMED[kind][0].format(of))}"
-    return _continued(kind, claim_sentence(claim))
-
-
-def _continued(kind: str, said: str) -> str:
-    """Within a sentence; the name of one thing stays as it is."""
-    return said if kind == "one" else said[:1].lower() + said[1:]
+    return tuple([short for short, _ in claims_in_words(document)])

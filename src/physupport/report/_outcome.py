@@ -7,6 +7,7 @@ import numpy as np
 
 from ..laws import LAWS, Law
 from ._assumptions import (
+    cell_sentence,
     cover_sentence,
     grid_end,
     is_of_scatter,
@@ -26,9 +27,13 @@ from ._assumptions import (
     where_truth_is,
     why_open,
     width_sentence,
+    window_sentence,
     withheld_by_noise,
 )
-from ._fields import claim_sentence, claims_of
+from ._causes import diagnosis_sentences
+from ._fields import claims_in_words
+from ._learnt import learnt_failure, learnt_sentences
+from ._width import is_answered_by_width
 from ._words import (
     Entry,
     confidence,
@@ -70,7 +75,7 @@ def _kept_alone(entry: Entry, streams: Sequence[Entry], size: int) -> str:
 
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
-    said = "".join(f"{claim_sentence(claim)} ".lstrip() for claim in claims_of(document))
+    said = "".join([f"{full} " for _, full in claims_in_words(document) if full])
     return said + _outcome(document) + _beside(document)
 
 
@@ -81,7 +86,13 @@ def remarks(document: Entry) -> str:
 
 def _beside(document: Entry) -> str:
     """The remarks about strengths and noise, and a warning where what is kept touches the end of a grid."""
-    said = strength_sentence(document) + noise_sentences(document) + replicate_noise_sentence(document)
+    said = (
+        strength_sentence(document)
+        + noise_sentences(document)
+        + cell_sentence(document)
+        + replicate_noise_sentence(document)
+        + learnt_sentences(document)
+    )
     # Variants are a list, in no order that would end somewhere.
     edges = [edge for edge in document.get("edges", ()) if edge["of"] != "variant"]
     touched = [f"{edge['of']} ({grid_end(document['protocol'], edge):.6g})" for edge in edges]
@@ -102,14 +113,15 @@ def _outcome(document: Entry) -> str:
                 f"If {where_truth_is(protocol)}, all statements about it are simultaneously true with probability at "
                 f"least {confidence(level)}.{width_sentence(document)}{assumed}{left_sentences(outcome)}"
                 f"{_passed(document)}{_ranked(gate_of(document))}{stuck_sentence(document)}"
-                f"{unlisted_sentence(document)}{cover_sentence(protocol)}"
+                f"{unlisted_sentence(document)}{cover_sentence(protocol)}{window_sentence(protocol)}"
             )
         case "EMPTY":
             return (
-                f"EMPTY: no explanation survives. Either {where_truth_is(protocol, is_there=False)} or a law is "
-                f"misspecified, or an event of probability at most {level!r} has occurred. A wider bank, or laws that "
-                f"fit the rows, would change this; more queries would not.{_missing(document)}"
-                f"{contradiction_sentence(document)}{opposed(document)}"
+                f"EMPTY: {learnt_failure(document) or 'no explanation survives.'} Either "
+                f"{where_truth_is(protocol, is_there=False)} or a law is misspecified, or an event of probability at "
+                f"most {level!r} has occurred. A wider bank, or laws that fit the rows, would change this; more "
+                f"queries would not.{_missing(document)}{contradiction_sentence(document)}{opposed(document)}"
+                f"{window_sentence(protocol)}"
             )
         case "WITHHELD":
             return f"No label is given: {_withheld(document)}"
@@ -138,17 +150,21 @@ def doubt_sentence(document: Entry) -> str:
     rests = rests_on_stuck(document)
     if rests:
         return f"No label is given: {rests}."
+    diagnosis = diagnosis_sentences(document) if document.get("diagnosis") else ""
     if status in ("EMPTY", "WITHHELD"):
-        first = "Nothing in the bank fits these data."
+        where = "at the stated error" if is_answered_by_width(document) else "these data"
+        first = f"Nothing in the bank fits {where}."
+        if failure := learnt_failure(document):
+            return failure
         if status == "WITHHELD":
             first = "Not even the best explanation in the bank fits these data, so no label is given."
         noise = withheld_by_noise(document)
         if noise and (is_of_scatter(noise) or status == "WITHHELD"):
             first = f"The rows refute {refuted_premises(noise)}, so no label is given."
-        return first + _missing(document) + contradiction_sentence(document)
+        return first + (diagnosis or _missing(document)) + contradiction_sentence(document)
     doubts = [_passed(document)] if _is_unlike(gate_of(document)) else []
     doubts += [strength_sentence(document)] if strengths_beside(document) else []
-    return " ".join(sentence_of(doubt.removeprefix(" But ")) for doubt in doubts)
+    return " ".join(sentence_of(doubt.removeprefix(" But ")) for doubt in doubts) + diagnosis
 
 
 # What the parts of a gate look along, and what stands out there is a sign of.
@@ -185,6 +201,10 @@ def _is_unlike(gate: Entry) -> bool:
     return parts == {"fit"} and bool(gate["is_best_rejected"])
 
 
+# An error of the responses lowers the level of the gate; below this share of the level of a report it sees no misfit.
+_POWERLESS = 1e-3
+
+
 def _passed(document: Entry) -> str:
     """State which tests of the gate found nothing, and the misfit they could miss; or the test of all rows together."""
     gate = gate_of(document)
@@ -206,6 +226,11 @@ def _passed(document: Entry) -> str:
         )
     if parts == {"noise"}:
         return f" The stated noise agrees with {plain(str(finding['place']))} ({p}{threshold_words(gate)})."
+    if "level" in gate and gate["level"] < _POWERLESS * document["protocol"]["level"]:
+        return (
+            f" The test of the residuals has little or no power at this error of the responses (smallest {p}, "
+            f"threshold {gate['level']:.1g}): even a large misfit could go unnoticed."
+        )
     # Standard deviations that a misfit needs to be seen: halves of the counts see less than all of them would.
     size = "7 to 9" if gate["findings"][0]["part"] == "channels" else "4 to 5"
     return (
@@ -247,6 +272,7 @@ def _between(low: str, high: str) -> str:
 _FREE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "covariance_point": lambda law: _directions(law["strengths"]["shape"][0]),
     "mean_point": lambda _: "a mean of their own",
+    "correlated_point": lambda _: "a mean of their own, in noise that is correlated along the axis",
     "dictionary_point": lambda _: "another dictionary",
     "point": lambda law: f"another dictionary with an activity of {law['p']:.3g}",
 }

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,11 +14,22 @@ from .._files import write_whole
 from .._typing import IntArray
 from ..judges import Verdict, Verdicts
 from ..questions import FieldValues, Label
+from ._amounts import Amount, amounts_of, field_amount, fractions_of
 from ._assumptions import promised_level, withheld_in_short
-from ._fields import answer, answers, claim_answers, field_views, sentence
+from ._fields import answer, answers, claim_answers, field_views, gathered_answers, sentence
 from ._outcome import doubt_sentence, outcome_sentence, remarks
 from ._schema import check_document, document_hash
-from ._width import ranges, steps_of, width_sentences
+from ._where import Where, where_of
+from ._widget import has_widgets, widget_bundle
+from ._width import (
+    complete_sentences,
+    is_answered_by_width,
+    opening_sentences,
+    ranges,
+    reaches,
+    steps_of,
+    width_sentences,
+)
 from ._words import Entry, has_places, in_words, unit_of
 
 if TYPE_CHECKING:
@@ -31,7 +42,8 @@ _MOST_SENTENCES = 12
 
 COLUMNS = (
     "field", "label", "cell", "kept", "not asked", "extent", "box", "group", "certificate", "witnesses", "excluded",
-    "margin", "sentence", "remarks", "error from", "error to",
+    "margin", "sentence", "remarks", "error from", "error to", "certain to", "if complete", "amount from", "amount to",
+    "amount unit",
 )  # fmt: skip
 
 
@@ -62,7 +74,10 @@ class FieldReport:
     within: str = ""  # the same in words, with names and unit of the coordinates
     has_places: bool = True  # whether there are distances between elements; of names alone there are none
     withheld: str = ""  # why no label is given, in a few words
+    if_complete: tuple[str, tuple[str, ...]] | None = None  # label and cell if nothing unlisted is there
     errors: tuple[float, float] | None = None  # of the responses, between which the label stands; None if not known
+    certain_to: float | None = None  # the largest error at which a certain answer holds; None if there is none
+    amount: tuple[float, float, str] | None = None  # ends and unit of how much is there; None if nothing is known
 
     @property
     def plain(self) -> str:
@@ -133,7 +148,18 @@ class Report:
         """One for each field of the question."""
         withheld = withheld_in_short(self.document)
         told = zip(self.document["fields"], field_views(self.document), ranges(self.document), strict=True)
-        return tuple(_field(entry, view, errors, withheld) for entry, view, errors in told)
+        known = self.tolerances()
+        made = tuple(
+            replace(
+                _field(entry, view, errors, known.get(entry["field"]), withheld),
+                amount=field_amount(self.document, entry["field"]),
+            )
+            for entry, view, errors in told
+        )
+        if "complete" not in self.document:
+            return made
+        given = [(entry["label"], tuple(entry["cell"])) for entry in self.document["complete"]]
+        return tuple(replace(field, if_complete=said) for field, said in zip(made, given, strict=True))
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -145,6 +171,18 @@ class Report:
         """Sentences on how exact responses must be for these answers; empty without a staircase."""
         return width_sentences(self.document)
 
+    def opening(self, doubts: Sequence[str] = ()) -> tuple[str, ...]:
+        """The sentences that every output opens with; doubts: of what is behind the report, where it has none itself.
+
+        Where nothing fits at the stated error, the first says so; then follows what holds at a larger error.
+        """
+        return opening_sentences(self.document, [self.doubt] if self.doubt else doubts)
+
+    @property
+    def if_complete(self) -> tuple[str, ...]:
+        """Sentences on what holds if nothing unlisted is there; empty without the unlisted, or if nothing more does."""
+        return complete_sentences(self.document)
+
     def staircase(self) -> list[dict[str, Any]]:
         """The answers as a function of the error of the responses, from small errors to large ones.
 
@@ -152,6 +190,30 @@ class Report:
         are the same.  All steps are simultaneously true at the level of the report, each if responses are that exact.
         """
         return steps_of(self.document)
+
+    def tolerances(self) -> dict[str, float]:
+        """The largest error of the responses at which a certain answer holds, by the name of its field or claim.
+
+        The answer is that at the error which `width` reads, or else the last certain one at a smaller error.
+        """
+        return {name: reach.most for name, reach in reaches(self.document).items()}
+
+    def amounts(self, per: Mapping[str, float] | None = None) -> tuple[Amount, ...]:
+        """How much of each element there may be, simultaneously true with all labels at the level of the report.
+
+        per: for some elements the net counts, or the coefficient, of one unit of it; their amounts are then in units.
+        """
+        return amounts_of(self.document, per)
+
+    def fractions(
+        self, among: Sequence[str] | None = None, per: Mapping[str, float] | None = None
+    ) -> dict[str, tuple[float, float]]:
+        """Bounds of the share of each element in the sum of all, or of those named; true whenever the amounts are."""
+        return fractions_of(self.amounts(per), among)
+
+    def where(self) -> tuple[Where, ...]:
+        """Where each field leaves places: centre, extent along the axes, nearest element, and the share left."""
+        return where_of(self.document)
 
     def rows(self) -> list[dict[str, str]]:
         """The table: a row for each field, all entries as text."""
@@ -168,8 +230,8 @@ class Report:
 
     def text(self) -> str:
         """The answers; then, field by field, why, the outcome, and how it was found."""
-        first = [*filter(None, [self.doubt]), *self.answers, *self.width]
-        return "\n".join([*first, "", *(field.sentence for field in self.fields), self.sentence, self._footing()])
+        views = field_views(self.document)
+        return "\n".join([*self.opening(), "", *map(sentence, views), self.sentence, self._footing()])
 
     def __str__(self) -> str:
         return self.text()
@@ -183,25 +245,56 @@ class Report:
         """For notebooks: what is said, a picture of what is left, the map, and how it was found."""
         from .page._page import pictures_html, report_fields, table_html
 
-        sentences = [*answers(self.document)]
-        if len(sentences) > _MOST_SENTENCES:
+        by_width = is_answered_by_width(self.document)
+        gathered = gathered_answers(self.document)
+        sentences = [*(self.width if by_width else (*gathered, *answers(self.document)))]
+        if len(sentences) > _MOST_SENTENCES and not by_width:
             sentences[_MOST_SENTENCES:] = [f"and {len(sentences) - _MOST_SENTENCES} more, in the table"]
-        sentences += claim_answers(self.document)
+        sentences += () if by_width else claim_answers(self.document)
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
         pictures = pictures_html(report_fields(self.document))
         table = table_html(self.fields, unit_of(self.document))
-        said = (f"<p><strong>{escape(self.doubt)}</strong></p>" if self.doubt else "") + f"<ul>{said}</ul>"
+        parts = [f"<p><strong>{escape(self.doubt)}</strong></p>" if self.doubt else "", f"<ul>{said}</ul>"]
+        said = "".join(reversed(parts) if by_width else parts)
         footing = f"<p>{escape(self.sentence)}</p><p><small>{escape(self._footing())}</small></p>"
         return f"<div>{said}{pictures}{table}{footing}</div>"
 
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401  of the notebook
+        """For notebooks: the same as a widget where anywidget is installed."""
+        return widget_bundle(self._repr_html_(), repr(self), options) if has_widgets() else None
+
     def to_frame(self) -> "DataFrame":
-        """The fields as a pandas DataFrame, one a row; cells, witnesses and margins are lists, figures are columns."""
+        """A tidy pandas DataFrame: a row for each element, or set of elements, that is possible in each field.
+
+        A row for a field of which nothing is possible has no element; `nothing` stands for nothing there.
+        """
         try:
             from pandas import DataFrame
         except ImportError as error:
             remedy = 'Install it with pip install "physupport[io]".'
             raise MisuseError("to_frame", "find pandas", "no such package", remedy) from error
-        return DataFrame([_entry(field) for field in self.fields])
+        return DataFrame([row for field in self.fields for row in self._members(field)])
+
+    def _members(self, field: FieldReport) -> Iterator[dict[str, object]]:
+        """The rows of a field: what is kept, the best fit first, and then what was not asked about."""
+        held = {amount.element: amount for amount in self.amounts() if amount.field == field.field}
+        entry = next(entry for entry in self.document["fields"] if entry["field"] == field.field)
+        kept = (entry["set"] or {"kept": ()})["kept"]
+        margins = {part["name"]: float(part["margin"][1]) for part in kept}
+        members = [*((name, "kept") for name in field.kept), *((name, "not asked") for name in field.not_asked)]
+        for name, state in members or [(None, "")]:
+            amount = held.get(name or "")
+            yield {
+                "field": field.field,
+                "label": str(field.label),
+                "element": "nothing" if name is None and state else name,
+                "state": state,
+                "margin": margins.get(name),
+                "amount_from": None if amount is None else amount.least,
+                "amount_to": None if amount is None else amount.most,
+                "amount_unit": "" if amount is None else amount.unit,
+                "is_certain": field.label == Label.FINE and name in field.cell,
+            }
 
     def _footing(self) -> str:
         outcome = self.document["outcome"]
@@ -233,7 +326,9 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: Entry, view: Entry, errors: tuple[float, float] | None, withheld: str) -> FieldReport:
+def _field(
+    entry: Entry, view: Entry, errors: tuple[float, float] | None, certain_to: float | None, withheld: str
+) -> FieldReport:
     excluded = entry["excluded"]
     left = entry["set"] or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
@@ -255,17 +350,9 @@ def _field(entry: Entry, view: Entry, errors: tuple[float, float] | None, withhe
         within=view["cells"],
         has_places=has_places(entry),
         errors=errors,
+        certain_to=certain_to,
         withheld=withheld,
     )
-
-
-def _entry(field: FieldReport) -> dict[str, object]:
-    """All of a field, its figures beside the rest."""
-    # Why labels are withheld is one thing of all fields, and in their sentences.
-    names = [part.name for part in fields(field) if part.name not in ("numbers", "withheld")]
-    entries = {name: getattr(field, name) for name in names}
-    lists = {name: list(value) for name, value in entries.items() if isinstance(value, tuple)}
-    return entries | lists | {"label": str(field.label)} | field.numbers
 
 
 def _row(entry: FieldReport, beside: str) -> dict[str, str]:
@@ -285,6 +372,9 @@ def _row(entry: FieldReport, beside: str) -> dict[str, str]:
         entry.sentence,
         beside,
         *(("", "") if entry.errors is None else map(repr, entry.errors)),
+        "" if entry.certain_to is None else repr(entry.certain_to),
+        "" if entry.if_complete is None else "; ".join([entry.if_complete[0], *entry.if_complete[1]]),
+        *(("", "", "") if entry.amount is None else (repr(entry.amount[0]), repr(entry.amount[1]), entry.amount[2])),
     )
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -86,10 +86,15 @@ _Stream = TypedDict("_Stream", {
     "law": dict[str, Any], "numerator": dict[str, Any],
 })  # fmt: skip
 _Judge = TypedDict("_Judge", {"judge": str, "assumes": str})  # and what it fixed beforehand
+_Resolution = TypedDict("_Resolution", {"energy": Real, "width": Real, "channel": Real, "assumed": str})  # keV
+_Window = TypedDict("_Window", {
+    "ends": list[_Ends], "unit": str, "without_lines": list[str], "resolution": NotRequired[_Resolution],
+})  # fmt: skip
 _Protocol = TypedDict("_Protocol", {
     "bank": Hash | None, "size": int, "question": dict[str, Any], "level": Real, "judge": _Judge, "seed": int,
     "streams": list[_Stream], "proposals": list[int], "plausibility": Hash | None, "policy": dict[str, Any],
     "budget": int, "until_witnessed": bool, "stop": Literal["label", "set"], "cover": NotRequired[CoverForm],
+    "window": NotRequired[_Window], "at_errors": NotRequired[Literal[False]],
 })  # fmt: skip
 _Edge = TypedDict("_Edge", {"of": str, "value": Real, "end": Literal["lowest", "highest"]})
 _Streams = TypedDict("_Streams", {"stream": str, "kept": int, "nearest": int, "says": _Says})
@@ -101,6 +106,15 @@ _Finding = TypedDict("_Finding", {"part": str, "place": str, "p": _Probability})
 _Strengths = TypedDict("_Strengths", {"part": str, "place": str, "p": _Probability, "is_off": bool})
 _Unlisted = TypedDict("_Unlisted", {"p": _Probability, "smallest_p": _Probability, "is_excluded": bool})
 _Noise = TypedDict("_Noise", {"signal": Real, "replicates": Real, "stated": list[Real] | None})
+_Left = TypedDict("_Left", {"name": str, "box": list[Real], "left": list[Real] | None})
+_Cell = TypedDict("_Cell", {"name": str, "low": list[Real], "high": list[Real]})
+_Run = TypedDict("_Run", {"low": list[Real], "high": list[Real], "most_atoms": int, "cells": list[_Cell]})
+_ReadAs = TypedDict("_ReadAs", {"atom": int, "place": str, "at": list[Real], "degrees": Real})
+_Learnt = TypedDict("_Learnt", {
+    "n_rows": int, "rows": Hash, "n_atoms": int, "level": Real, "unit": str, "learnt_on": str,
+    "noise_at_most": Real | None, "weakest": Real, "is_resolved": bool, "rows_needed": int | None, "scale": Real,
+    "information": Real, "left": list[_Run], "read_as": Annotated[list[_ReadAs], Field(min_length=1)],
+})  # fmt: skip
 _Facts = TypedDict("_Facts", {
     "is_withheld": bool, "best": NotRequired[int], "is_best_rejected": NotRequired[bool],
     "level": NotRequired[_Probability], "findings": NotRequired[list[_Finding]],
@@ -108,9 +122,10 @@ _Facts = TypedDict("_Facts", {
     "zero_rows": NotRequired[int], "units": NotRequired[dict[str, Any]],
     "smallest_p": NotRequired[dict[str, _Probability]], "p": NotRequired[dict[str, _Probability]],
     "cannot_exclude": NotRequired[list[str]], "is_complete": NotRequired[bool], "unlisted": NotRequired[_Unlisted],
-    "replicate_noise": NotRequired[_Noise],
+    "calibration": NotRequired[_Learnt], "failure": NotRequired[str], "assumes": NotRequired[str],
+    "replicate_noise": NotRequired[_Noise], "parameters": NotRequired[list[_Left]], "asked": NotRequired[int],
 })  # fmt: skip
-for _form in (_Judge, _Facts, _Unlisted, _Noise):
+for _form in (_Judge, _Facts, _Unlisted, _Noise, _Left, _Cell, _Run, _ReadAs, _Learnt):
     _extra: Literal["allow", "forbid"] = "allow" if _form in (_Judge, _Facts) else "forbid"
     _form.__pydantic_config__ = ConfigDict(strict=True, extra=_extra)  # type: ignore[union-attr]
 
@@ -135,12 +150,33 @@ _Statement = TypedDict("_Statement", {
     "certificate": Literal["universal", "witnesses", "open", "withheld"], "witnesses": list[int],
 })  # fmt: skip
 _Step = TypedDict("_Step", {"least": Real, "most": Real, "fields": list[_Statement], "claims": dict[str, str]})
-_Staircase = TypedDict("_Staircase", {"scale": Literal["peak", "value", "angle"], "steps": list[_Step]})
+_Scale = Literal["peak", "value", "angle", "noise", "stated"]
+_Staircase = TypedDict("_Staircase", {"scale": _Scale, "error": NotRequired[Real], "steps": list[_Step]})
+_Cause = TypedDict("_Cause", {"cause": str, "place": str, "value": Real | None, "share": _Probability})
+_Diagnosis = TypedDict("_Diagnosis", {
+    "is_all": bool, "scale": Literal["peak", "angle"], "error": Real | None, "causes": list[_Cause],
+})  # fmt: skip
+_Where = TypedDict("_Where", {"unit": str, "intervals": list[list[Real]], "cells": NotRequired[dict[str, list[Real]]]})
+_End = Real | Literal["inf", "-inf"] | None
+_Amount = TypedDict("_Amount", {
+    "element": str, "field": str, "ends": Annotated[list[_End], TWO, in_words("two ends of an amount")],
+    "is_certain": bool,
+})  # fmt: skip
+_Amounts = TypedDict("_Amounts", {
+    "kind": Literal["", "counts", "coefficients", "strengths"],
+    "reason": Literal[
+        "", "judge", "share", "many", "columns", "streams", "rows", "complex", "noise", "error", "mix", "recorded",
+        "cover", "withheld",
+    ],
+    "elements": list[_Amount],
+})  # fmt: skip
 Document = TypedDict("Document", {
     "format": str, "version": int, "program": _Program, "fields": list[_Field], "claims": list[_Claim],
     "outcome": _Outcome, "gate": _Gate | None, "contradiction": NotRequired[_Contradiction], "edges": list[_Edge],
-    "staircase": NotRequired[_Staircase], "protocol": _Protocol, "data": dict[str, Hash], "trace": _Trace,
-    "question": dict[str, Any], "bank": dict[str, Any] | None, "digests": _Digests,
+    "complete": NotRequired[list[_Statement]], "amounts": NotRequired[_Amounts], "unlisted": NotRequired[_Where],
+    "staircase": NotRequired[_Staircase], "diagnosis": NotRequired[_Diagnosis], "protocol": _Protocol,
+    "data": dict[str, Hash], "trace": _Trace, "question": dict[str, Any],
+    "bank": dict[str, Any] | None, "digests": _Digests,
 })  # fmt: skip
 
 

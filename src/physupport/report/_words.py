@@ -5,12 +5,18 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import prod
 from typing import Any, Final
 
+import numpy as np
+
 from .._codec import real
+from ..banks import closes_circle
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
 
 MOST_NAMES = 12
+# Fewer places are rather a list; steps of a grid are equal but for rounding.
+_LEAST_GRID = 5
+_EVEN = 1e-6
 
 # Labels in a few words, which stand beside the code.
 _PLAIN: Final = {
@@ -102,14 +108,14 @@ def confidence(level: float) -> str:
     return str(1 - Decimal(repr(level))) if level >= 1e-6 else f"1 - {level!r}"
 
 
-def below(value: float) -> str:
-    """A lower bound in four digits."""
-    return _rounded(value, ROUND_FLOOR)
+def below(value: float, digits: int = 4) -> str:
+    """A lower bound in four digits, or as many as given."""
+    return _rounded(value, ROUND_FLOOR, digits)
 
 
-def above(value: float) -> str:
-    """An upper bound in four digits."""
-    return _rounded(value, ROUND_CEILING)
+def above(value: float, digits: int = 4) -> str:
+    """An upper bound in four digits, or as many as given."""
+    return _rounded(value, ROUND_CEILING, digits)
 
 
 def _rounded(value: float, direction: str, digits: int = 4) -> str:
@@ -155,21 +161,45 @@ def coordinate_names(count: int, unit: str, names: Sequence[str] = ()) -> list[s
 
 def unit_of(document: Entry) -> str:
     """The unit of the coordinates of the elements; empty where nobody said it."""
-    return str(_library(document).get("unit", ""))
+    return str(library_of(document).get("unit", ""))
 
 
 def places_of(document: Entry) -> dict[str, list[float]]:
     """Where each element lies, by its name; empty where that is not told, or where elements are cells."""
-    library = _library(document)
+    library = library_of(document)
     if "coordinates" not in library or "extents" in library:
         return {}
     places = real(library["coordinates"], None, None)
     return dict(zip(library["ids"], places.tolist(), strict=True)) if places.shape[1] else {}
 
 
+def circle_of(document: Entry) -> set[str]:
+    """The names of the elements of regions whose directions close a circle."""
+    places = places_of(document)
+    library = library_of(document)
+    regions: dict[str, list[str]] = {}
+    for name, region in zip(library.get("ids", ()) if places else (), library.get("regions", ()), strict=False):
+        regions.setdefault(region, []).append(name)
+    circles = (
+        names for names in regions.values() if closes_circle([places[name] for name in names], unit_of(document))
+    )
+    return {name for names in circles for name in names}
+
+
+def is_grid(document: Entry) -> bool:
+    """True if the elements are all points of a grid of directions or places with equal steps."""
+    places = np.array([*places_of(document).values()])
+    if unit_of(document) not in ("degrees", "m") or len(places) < _LEAST_GRID:
+        return False
+    axes = [np.unique(column) for column in places.T]
+    steps = [np.diff(axis) for axis in axes if len(axis) > 1]
+    is_even = all(np.ptp(step) <= _EVEN * step.min() for step in steps)
+    return is_even and len(np.unique(places, axis=0)) == prod(map(len, axes))
+
+
 def cells_of(document: Entry) -> dict[str, list[tuple[float, float]]]:
     """Ends of every coordinate of each element that is a cell, by its name; empty where elements are no cells."""
-    library = _library(document)
+    library = library_of(document)
     if "extents" not in library:
         return {}
     places, halves = (real(library[name], None, None) for name in ("coordinates", "extents"))
@@ -179,13 +209,14 @@ def cells_of(document: Entry) -> dict[str, list[tuple[float, float]]]:
 
 def element_places(document: Entry) -> set[str]:
     """The names that a judge gives to elements of the bank, and to columns that all dictionaries share."""
-    library = _library(document)
+    library = library_of(document)
     columns = {name: real(library[name], None, None).shape[1] for name in ("shared", "elements") if name in library}
     names = [*library.get("ids", ()), *(f"shared {k}" for k in range(columns.get("shared", 0)))]
     return {f"element {name}" for name in (*names, *(f"element {k}" for k in range(columns.get("elements", 0))))}
 
 
-def _library(document: Entry) -> Entry:
+def library_of(document: Entry) -> Entry:
+    """The library of the bank, as the document has it; empty without one."""
     states: Entry = (document.get("bank") or {}).get("states", {})
     library: Entry = states.get("base", states)
     return library

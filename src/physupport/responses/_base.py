@@ -43,8 +43,9 @@ def register(kind: str) -> Callable[[Made], Made]:
 
 
 def check_channels(axis: ArrayLike) -> Array:
-    """(q,) where the channels lie, at least one; a copy that stays what it is."""
-    channels = check_array("axis", axis, (None,))
+    """(q,) where the channels lie, at least one; a copy that stays what it is.  A column of a table is a list, too."""
+    column = np.asarray(axis)
+    channels = check_array("axis", column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else axis, (None,))
     if not channels.size:
         raise MisuseError("axis", "hold at least one channel", "none")
     return read_only(channels)

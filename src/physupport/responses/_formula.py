@@ -68,7 +68,7 @@ class Bounds:
         return Bounds(self.slopes[:d], self.bends[:d, :d])
 
 
-def form_bounds(form: Form, low: Array, high: Array) -> Bounds:
+def form_bounds(form: Form, low: Array, high: Array, *, is_turned: bool = False) -> Bounds:
     r"""Bounds over a box of places and, the last coordinate, of factors of the width.
 
     With :math:`a_k = |\partial_kr|/|r|` and :math:`b_{kl} = |\partial_k\partial_lr|/|r|`, the derivatives of
@@ -76,8 +76,12 @@ def form_bounds(form: Form, low: Array, high: Array) -> Bounds:
     :math:`-\partial_ku\cdot\partial_lu`, and one across it of at most :math:`b_{kl} + a_kc_l + a_lc_k`, where
     :math:`c_k = |u\cdot\partial_kr|/|r|`.  Parts of the box are halved where their bounds are far
     above what is reached.
+
+    is_turned: slopes are those of :math:`e^{-ic\cdot x}u`, with c such that the phase stands still in the middle:
+    enough where coefficients have any phase.
     """
     q = next(iter(form.channels.values())).size
+    turn = _turn(form, 0.5 * (low + high)) if is_turned and len(form.parts) > 1 else None
     d = len(low)
     boxes = np.array([low, high])[:, :, None]
     reached = np.zeros((d + 1, d))
@@ -86,8 +90,11 @@ def form_bounds(form: Form, low: Array, high: Array) -> Bounds:
     while boxes.shape[2]:
         count += boxes.shape[2]
         blocks = np.array_split(boxes, 1 + boxes.shape[2] * q // _BLOCK, axis=2)
-        bounds = np.concatenate([_bounds(form, block[0], block[1], q) for block in blocks], axis=2)  # (d + 1, d, B)
-        middles = np.concatenate([_bounds(form, block.mean(axis=0), block.mean(axis=0), q) for block in blocks], axis=2)
+        bounds = np.concatenate(
+            [_bounds(form, block[0], block[1], q, turn) for block in blocks], axis=2
+        )  # (d + 1, d, B)
+        centres = [block.mean(axis=0) for block in blocks]
+        middles = np.concatenate([_bounds(form, centre, centre, q, turn) for centre in centres], axis=2)
         reached = np.maximum(reached, middles.max(axis=2))
         is_left = (bounds > _ENOUGH * _aim(reached)[:, :, None]).any(axis=(0, 1)) & (count < _MOST_PARTS)
         worst = np.maximum(worst, bounds[:, :, ~is_left].max(axis=2, initial=0.0))
@@ -103,8 +110,17 @@ def _aim(reached: Array) -> Array:
     return np.vstack([reached[:1], np.maximum(reached[1:], 0.5 * np.outer(own, own))])
 
 
-def _bounds(form: Form, low: Array, high: Array, q: int) -> Array:
-    """(d + 1, d, B) the slopes and the bends over each of B boxes."""
+def _turn(form: Form, place: Array) -> Array:
+    """(d,) how fast the phase of an answer changes along every coordinate."""
+    real, imaginary = form.jets(place[:, None], place[:, None])
+    (x, y) = (part.value.low for part in (real, imaginary))
+    size = (np.square(x) + np.square(y)).sum()
+    slopes = zip(real.first, imaginary.first, strict=True)
+    return np.asarray(np.array([(x * v.low - y * u.low).sum() for u, v in slopes]) / size)
+
+
+def _bounds(form: Form, low: Array, high: Array, q: int, turn: Array | None = None) -> Array:
+    """(d + 1, d, B) the slopes and the bends over each of B boxes; turn: (d,) of the phase, which slopes leave out."""
     shape = q, low.shape[1]
     with np.errstate(all="ignore"):
         jets = form.jets(low, high)
@@ -119,6 +135,14 @@ def _bounds(form: Form, low: Array, high: Array, q: int) -> Array:
         c = np.minimum(a, along)
         bounds = np.empty((len(low) + 1, *a.shape))
         bounds[0] = a
+        if turn is not None:
+            (real, imaginary) = jets
+            for k, speed in enumerate(turn.tolist()):
+                left = (
+                    real.first[k] + imaginary.value.scaled(speed),
+                    imaginary.first[k] + real.value.scaled(-speed),
+                )
+                bounds[0, k] = share(left)
         for k, m in product(range(len(low)), repeat=2):
             b = share(jet.second[max(k, m)][min(k, m)] for jet in jets)
             bounds[k + 1, m] = np.hypot(b + a[k] * c[m] + a[m] * c[k], a[k] * a[m])
@@ -197,9 +221,18 @@ _SHIFTED = "Of a peak or a formula take 'position' in its place, which moves the
 
 
 def box_bounds(
-    response: Response, low: Array, high: Array, parameters: Sequence[Parameter] = (), *, second: bool = False
+    response: Response,
+    low: Array,
+    high: Array,
+    parameters: Sequence[Parameter] = (),
+    *,
+    second: bool = False,
+    is_turned: bool = False,
 ) -> Bounds:
-    """(d + p) slopes and, if asked for, bends: of places first, then of parameters anywhere between their values."""
+    """(d + p) slopes and, if asked for, bends: of places first, then of parameters anywhere between their values.
+
+    is_turned: slopes leave out how the phase of complex answers turns in the middle, as `form_bounds` does.
+    """
     d = len(low)
     own = np.zeros(len(parameters))
     factors = list[_Factors]()
@@ -229,7 +262,7 @@ def box_bounds(
                 raise MisuseError(
                     f"parameter {parameter.label!r}", f"{rule} to have a proven slope", repr(kind), remedy
                 )
-    base = _of_places(response, moved_low, moved_high, widths, second)
+    base = _of_places(response, moved_low, moved_high, widths, second, is_turned and not offsets)
     ratio, own = _in_channels(factors, offsets, own, q)
     places = [
         parameter.coordinate if parameter.name == "position" else d if parameter.name == "width" else -1
@@ -283,12 +316,15 @@ def _in_channels(
     return ratio, own
 
 
-def _of_places(response: Response, low: Array, high: Array, widths: tuple[float, float], second: bool) -> Bounds:
+def _of_places(
+    response: Response, low: Array, high: Array, widths: tuple[float, float], second: bool, is_turned: bool
+) -> Bounds:
     """The bounds that the response proves of itself: in closed form, or by its formula."""
     has_widths = widths != (1.0, 1.0)
     own_slopes = getattr(response, "slopes", None)
     own_form = getattr(response, "form", None)
-    if own_slopes is not None and not second and not has_widths:
+    by_form = second or has_widths or (is_turned and own_form is not None)
+    if own_slopes is not None and not by_form:
         slopes = check_array("slopes of the response", own_slopes(low, high), (len(low),))
         if slopes.min() < 0.0:
             raise MisuseError("slopes of the response", "be at least 0", slopes.min())
@@ -297,4 +333,4 @@ def _of_places(response: Response, low: Array, high: Array, widths: tuple[float,
         known = "bends, as formulas do" if second else "slopes, as built-in ones do"
         raise MisuseError("response", f"bound its own {known}", type(response).__name__, _REMEDY)
     ends = (low, high) if not has_widths else (np.append(low, widths[0]), np.append(high, widths[1]))
-    return form_bounds(own_form(), *ends)
+    return form_bounds(own_form(), *ends, is_turned=is_turned)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, final
+from typing import ClassVar, Final, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,6 +71,8 @@ class UniformLinearArray:
     [(1+0j), (-1+0j)]
     """
 
+    directions: ClassVar[tuple[float, float]] = (-90.0, 90.0)  # degrees, from end to end
+
     n_sensors: Count
     spacing: Positive  # wavelengths
 
@@ -107,6 +109,8 @@ class CircularArray:
     :math:`a_m(\theta) = \exp(2\pi i\, R \cos(\theta - 2\pi m/q))` for sensor m = 0, ..., q - 1, radius R in wavelengths
     and the azimuth :math:`\theta` from the first sensor.
     """
+
+    directions: ClassVar[tuple[float, float]] = (0.0, 360.0)  # degrees, all around
 
     n_sensors: Count
     radius: Positive  # wavelengths
@@ -243,6 +247,12 @@ class Peak:
         """(E, 1) -> (q, E)."""
         x = check_array("places", places, (None, 1))[:, 0]
         return SHAPES[self.shape]((self.axis[:, None] - x) / self.width)
+
+    def deviations(self, energies: Array) -> Array:
+        """The standard deviations of peaks at places, of a gaussian shape."""
+        if self.shape != "gaussian":
+            raise MisuseError("shape", "be 'gaussian' for a standard deviation", repr(self.shape))
+        return np.full(len(energies), float(self.width))
 
     def slopes(self, low: Array, high: Array) -> Array:
         r"""Bounds of :math:`|\partial_x\log r|`, 1/w of a lorentzian and 2.5/w of a pseudo-voigt peak.

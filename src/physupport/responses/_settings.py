@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_instance, read_only
 from .._errors import MisuseError
-from .._typing import Array, Field
+from .._typing import Array, BoolArray, Field
 from ..io import ReaderOutput, as_pairs, as_reader_output
 from ._base import ComplexArray, Response, check_answers
 
@@ -54,8 +54,8 @@ def moved_along(
         raise MisuseError("parameters", rule, f"{setting}, with less of response {lost[0]}")
     where = np.clip(places, axis[0], axis[-1])
     if np.iscomplexobj(answers):
-        return _between(axis, answers.real, where) + 1j * _between(axis, answers.imag, where)
-    return _between(axis, answers.real, where)
+        return interpolated(axis, answers.real, where) + 1j * interpolated(axis, answers.imag, where)
+    return interpolated(axis, answers.real, where)
 
 
 def widened(axis: Array, answers: Array | ComplexArray, factor: float) -> Array | ComplexArray:
@@ -63,15 +63,45 @@ def widened(axis: Array, answers: Array | ComplexArray, factor: float) -> Array 
     if factor == 1.0:
         return answers
     sizes = np.abs(answers)
-    centres = axis @ sizes / sizes.sum(axis=0)
+    centres = axis @ sizes / np.maximum(sizes.sum(axis=0), np.finfo(np.float64).tiny)
     columns = zip(answers.real.T, centres.tolist(), strict=True)
     wheres = ((np.clip(c + (axis - c) / factor, axis[0], axis[-1]), column) for column, c in columns)
-    return np.stack([_between(axis, column, where) for where, column in wheres], axis=1)
+    return np.stack([interpolated(axis, column, where) for where, column in wheres], axis=1)
 
 
-def _between(axis: Array, values: Array, where: Array) -> Array:
-    """Values between the channels, by cubic pieces that rise and fall only where the values do."""
-    return np.asarray(scipy.interpolate.PchipInterpolator(axis, values)(where))
+def interpolated(axis: Array, values: Array, where: Array) -> Array:
+    """Values between the channels, by cubic pieces that rise and fall only where the values do.
+
+    Each piece lies between the values at its two ends; rounding beyond these, which may be negative, is cut off.
+    """
+    with np.errstate(over="ignore"):  # far from a line, one over a slope may overflow: the slope is then taken as 0
+        between = scipy.interpolate.PchipInterpolator(axis, values)(where)
+    left = np.clip(np.searchsorted(axis, where, side="right") - 1, 0, len(axis) - 2)
+    ends = values[left], values[left + 1]
+    return np.asarray(np.clip(between, np.minimum(*ends), np.maximum(*ends)))
+
+
+def in_window(axis: ArrayLike, window: ArrayLike) -> BoolArray:
+    """(q,) True for the channels of an axis that lie in a window [low, high], or in one of several; ends are inside.
+
+    A window may also be (q,) truth values, which are returned.
+
+    >>> in_window([9.0, 10.5, 12.0, 14.0], [10.0, 12.0]).tolist()
+    [False, True, True, False]
+    """
+    places = check_array("axis", axis, (None,))
+    if np.asarray(window).dtype == np.bool_ and np.shape(window) == places.shape:
+        return np.asarray(window)
+    ends = np.atleast_2d(np.asarray(window, dtype=np.float64))
+    if ends.ndim != 2 or ends.shape[1] != 2 or not (ends[:, 0] < ends[:, 1]).all():
+        rule = "be [low, high] with low below high, or a list of these"
+        raise MisuseError("window", rule, np.asarray(window).tolist())
+    is_inside = ((places >= ends[:, :1]) & (places <= ends[:, 1:])).any(axis=0)
+    if not is_inside.any():
+        span = f"{places.min():g} to {places.max():g}" if places.size else "none"
+        rule = f"hold at least one channel of the axis, which goes from {span}"
+        raise MisuseError("window", rule, np.asarray(window).tolist())
+    return np.asarray(is_inside, dtype=np.bool_)
 
 
 KINDS: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
@@ -89,7 +119,7 @@ class Parameter:
     | gain | any | channel c times :math:`1 + v w_c` | 0 |
     | offset | any | adds v times the largest modulus of the element's answer to all channels | 0 |
     | phase | radians | channel c times :math:`e^{i v w_c}`; complex answers only | 0 |
-    | width | above 0 | multiplies the width of a peak; of tabulated answers with one line, stretched about it | 1 |
+    | width | above 0 | multiplies the width of a peak or of `Lines`; tabulated answers of one line are stretched | 1 |
     | conductivity | above 0 | multiplies that of the skull of a head | 1 |
     | position | any | moves every element by v along one coordinate | 0 |
     | shift | units of the axis | the answer in channel x becomes that at x - v | 0 |
@@ -161,6 +191,9 @@ MOST_ENTRIES: Final = 2**26
 # Of its largest number: what is above belongs to a line of a response.
 _LINE_SHARE: Final = 0.05
 
+# Of the largest value of a response: one that is nowhere larger than this in a window has no line there.
+NO_LINE: Final = 1e-9
+
 # Where gain and offset cancel the answer down to this share of it, what is left is rounding error.
 SMALLEST_SHARE: Final = 1e-12
 
@@ -178,6 +211,16 @@ class Settings:
         None,
         None,
     )  # names of channels and elements, where answers had some
+    visible: BoolArray | None = None  # (E,) elements with a line in the window; all without one
+
+    def of_visible(self) -> "Settings":
+        """The settings of the elements that have a line in the window."""
+        if self.visible is None or self.visible.all():
+            return self
+        channels, elements = self.headings
+        names = elements and tuple(name for name, seen in zip(elements, self.visible, strict=True) if seen)
+        responses = read_only(self.responses[:, :, self.visible])
+        return replace(self, responses=responses, headings=(channels, names), visible=None)
 
 
 def settings_grid(
@@ -185,13 +228,17 @@ def settings_grid(
     places: ArrayLike,
     parameters: Sequence[Parameter] = (),
     axis: ArrayLike | None = None,
+    window: ArrayLike | None = None,
 ) -> Settings:
     """The answers of E elements under every combination of the parameters, each column brought to unit norm.
 
     response: a response, any function of that kind, or the (q, E) nominal answers themselves, which no parameter can
     move to other places; names along their axes are matched by the bank to those of its library.
     places: (E, d).  axis: (q,) what channels stand for, increasing, for shift, scale and the width of a response that
-    has none of its own; their numbers unless given.
+    has none of its own; their numbers unless given.  window: [low, high] on the axis, or several.  Answers are worked
+    out on the whole axis, so that lines may move into the window; then only its channels are left.  An element has no
+    line there if its answer is at most 1e-9 of its largest value, whatever the setting: if N counts are in its highest
+    channel, it adds at most N / 1e9 to a channel of the window.  Its columns are 0; `Settings.of_visible` drops them.
 
     Whatever the order of the parameters, factors and position act first, then width, scale and shift along the axis (by
     monotone cubics between channels, so that nothing becomes negative), then gain and phase, and the offset is added
@@ -218,12 +265,25 @@ def settings_grid(
         raise MisuseError("parameters", rule, f"{n_settings:,} settings of {len(nominal)} x {len(where)}")
     grid = list(product(*(parameter.values.tolist() for parameter in parameters)))
     is_complex = bool(np.iscomplexobj(nominal))
+    chosen = [list(zip(parameters, point, strict=True)) for point in grid]
+    inside = np.ones(len(channels), dtype=np.bool_) if window is None else in_window(channels, window)
+    pairs = [_answers(response, where, nominal, channels, each) for each in chosen]
+    visible = None
+    if window is not None:
+        shares = [np.abs(a[inside]).max(axis=0) > NO_LINE * np.abs(a).max(axis=0) for a, _ in pairs]
+        visible = read_only(np.any(shares, axis=0), np.bool_)
+        held = replace(held, headings=(_of_window(held.headings[0], inside), *held.headings[1:]))
     columns = [
-        _unit_columns(response, where, nominal, channels, list(zip(parameters, point, strict=True))) for point in grid
+        _unit_columns(answers[inside], base[inside], visible, each)
+        for (answers, base), each in zip(pairs, chosen, strict=True)
     ]
     stacked = np.stack([as_pairs(answers, axis=0) if is_complex else answers.real for answers in columns])
     values = np.array(grid, dtype=np.float64).reshape(len(grid), len(labels))
-    return Settings(labels, read_only(values), read_only(stacked), is_complex, held.headings)
+    return Settings(labels, read_only(values), read_only(stacked), is_complex, held.headings, visible)
+
+
+def _of_window(names: tuple[str, ...] | None, inside: BoolArray) -> tuple[str, ...] | None:
+    return names and tuple(name for name, is_inside in zip(names, inside, strict=True) if is_inside)
 
 
 def _labels(parameters: Sequence[Parameter]) -> tuple[str, ...]:
@@ -272,7 +332,10 @@ def _check_lines(name: str, nominal: Array | ComplexArray) -> None:
     starts = np.diff(is_high.astype(np.int8), axis=0, prepend=0) == 1
     is_other = (starts.sum(axis=0) > 1) | is_high[0] | is_high[-1]
     if is_other.any():
-        remedy = "Give the responses at other widths as variants: responses = [file, file]."
+        remedy = (
+            'Give their lines: response = { kind = "lines", ... }; or the responses at other widths as variants: '
+            "responses = [file, file]."
+        )
         rule = "go with responses of one line each within the axis, which it stretches"
         raise MisuseError(name, rule, f"others in column {int(is_other.argmax())}", remedy)
 
@@ -281,10 +344,10 @@ def _has(response: object, name: str) -> bool:
     return is_dataclass(response) and name in {entry.name for entry in fields(response)}
 
 
-def _unit_columns(
+def _answers(
     response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray, axis: Array, chosen: Chosen
-) -> Array | ComplexArray:
-    """(q, E) under one setting."""
+) -> tuple[Array | ComplexArray, Array | ComplexArray]:
+    """(q, E) under one setting, and the same before gain, phase and offset."""
     moved = _moved(response, places, nominal, chosen)
     values = {parameter.name: value for parameter, value in chosen}
     if not _has(response, "width"):
@@ -300,15 +363,25 @@ def _unit_columns(
             answers = answers * np.exp(1j * value * parameter.channel_pattern(len(base)))[:, None]
         elif parameter.name == "offset":
             offset = value
-    answers = answers + offset * largest
+    return answers + offset * largest, base
+
+
+def _unit_columns(
+    answers: Array | ComplexArray, base: Array | ComplexArray, visible: BoolArray | None, chosen: Chosen
+) -> Array | ComplexArray:
+    """(q, E) brought to unit norm, 0 for elements that are not visible; base: before gain, phase and offset."""
     scale = np.abs(answers).max(axis=0)
-    lost = np.flatnonzero((scale <= SMALLEST_SHARE * largest) | (scale < np.finfo(np.float64).tiny))
+    is_lost = (scale <= SMALLEST_SHARE * np.abs(base).max(axis=0)) | (scale < np.finfo(np.float64).tiny)
+    if visible is not None:
+        scale = np.where(visible, scale, np.inf)
+    lost = np.flatnonzero(is_lost & np.isfinite(scale))
     if len(lost):
         setting = ", ".join(f"{parameter.label} = {value:g}" for parameter, value in chosen)
         absence = f"none for place {lost[0]}" + (f" with {setting}" if setting else "")
-        raise MisuseError("response", "be an answer above 0 in some channel for every place", absence)
+        remedy = "" if visible is None else "Widen the window: other values of the parameters have a line in it."
+        raise MisuseError("response", "be an answer above 0 in some channel for every place", absence, remedy)
     scaled = answers / scale  # squares of the entries neither overflow nor vanish
-    return np.asarray(scaled / np.linalg.norm(scaled, axis=0))
+    return np.asarray(scaled / np.where(np.isfinite(scale), np.linalg.norm(scaled, axis=0), 1.0))
 
 
 def _moved(

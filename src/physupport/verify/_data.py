@@ -11,10 +11,21 @@ from .._codec import MARGIN_TOLERANCE, Node, Refusal, described, differences, ro
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
-from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_keys, contradiction
-from ..laws import Law, Opponent, Proposal, decode_opponent, opponents_of
+from ..judges import (
+    Factor,
+    Judge,
+    JudgeSpec,
+    RunningEvidence,
+    Sealed,
+    SealedStream,
+    Verdict,
+    Verdicts,
+    best_keys,
+    contradiction,
+)
+from ..laws import Law, Opponent, Proposal, decode_law, decode_opponent, opponents_of
 from ..questions import Question
-from ..report import staircase_json
+from ..report import amounts_json, diagnosis_json, is_withheld, rebuilt_bank, staircase_json, unlisted_json
 
 Tables = Mapping[str, NDArray[np.generic]]
 Opponents = Mapping[str, str]
@@ -48,12 +59,15 @@ def data_findings(
     plausibility = np.zeros(bank.size)
     favoured = list[BoolArray]()
     held_out = []
+    diagnosed = []
     for stream, law, table, split in zip(protocol["streams"], laws, *_splits(document, tables), strict=True):
         name = stream["name"]
         if _rows_hash(table, split.proposal) != stream["proposal_rows"]:
             yield f"the proposal rows of {name} do not match their hash"
         if _rows_hash(table, split.held_out) != document["data"][name]:
             yield f"the held-out rows of {name} do not match their hash"
+        chosen = split.proposal if stream["fraction"] else split.held_out
+        diagnosed.append((law, ArrayRows(table, chosen), not stream["fraction"]))
         opponent = decode_opponent(law, stream["numerator"], name) if stream["fraction"] else None
         rows = ArrayRows(table, split.held_out)
         factor = partial(_factor, name, law, opponent, rows, stream["checkpoints"], bank)
@@ -73,9 +87,60 @@ def data_findings(
         yield "the proposals of the protocol are not what the proposal rows favour"
     if protocol["plausibility"] not in (None, rows_hash([plausibility[:, None]], (bank.size, 1))):
         notes.append(PLAUSIBILITY)
+    yield from _diagnosis_findings(document.get("diagnosis"), diagnosis_json(document, bank, diagnosed))
     if judge is not None:
         sealed = Sealed(bank, protocol["level"], tuple(held_out), protocol["seed"])
-        yield from _judge_findings(document, judge, sealed, trace, question, possible, notes)
+        opened = judge.open(sealed)
+        yield from _judge_findings(document, judge, opened, sealed, trace, question, possible, notes)
+        is_cover = "cover" in protocol
+        held = amounts_json(opened, bank, laws, possible, is_withheld=is_withheld(document["gate"]), is_cover=is_cover)
+        yield from differences(document.get("amounts"), held, "amounts", "the rows give", rounds=True)
+
+
+def running_findings(document: Node, bank: Bank, trace: tuple[IntArray, Verdicts], tables: Tables) -> Iterator[str]:
+    """Repeat the looks of rows that kept arriving, and compare all that their judge wrote, and every verdict.
+
+    tables: (n, width) the rows of each stream in the order in which they arrived; those after the last look are left.
+    """
+    content = document["protocol"]["judge"]
+    level = document["protocol"]["level"]
+    streams = {}
+    forms = {}
+    widths: Sequence[float] = ()
+    for node in content["streams"]:
+        own = rebuilt_bank(node["bank"]) if "bank" in node else bank
+        assert own is not None
+        streams[node["name"]] = (own, decode_law(node["law"], node["name"]))
+        forms[node["name"]] = node.get("form", "increments")
+        widths = node.get("widths", widths)
+    if missing := {name for name, _, _ in content["looks"]} - {*tables}:
+        raise Refusal(f"the rows of {', '.join(sorted(missing))} are missing")
+    read = {name: as_pairs(table) if table.dtype.kind == "c" else table for name, table in tables.items()}
+    evidence = RunningEvidence.begin(streams, level, forms, widths).replayed(content["looks"], read)
+    yield from differences(content, described("judge", evidence.encode()), "protocol.judge", "the rows give")
+    judge = evidence.judge(level)
+    if len(trace[0]):
+        yield from _verdict_findings(judge.verdicts(trace[0]), *trace)
+    possible = np.ones(bank.size, dtype=np.bool_)
+    possible[trace[0][trace[1].codes == Verdict.REJECTED]] = False
+    held = amounts_json(judge, bank, [], possible, is_withheld=is_withheld(document["gate"]), is_cover=False)
+    yield from differences(document.get("amounts"), held, "amounts", "the rows give", rounds=True)
+
+
+_SHARE = 0.01  # by which a search in floating point may differ
+
+
+def _diagnosis_findings(stored: Node | None, again: Node | None) -> Iterator[str]:
+    """Check that the causes are those that the rows give, in their order, and what they explain nearly the same."""
+    told, found = ([] if each is None else each["causes"] for each in (stored, again))
+    names, others = ([each["cause"] for each in causes] for causes in (told, found))
+    shares, fresh = (np.array([each["share"] for each in causes]) for causes in (told, found))
+    if (stored is None) != (again is None) or names != others or (np.abs(shares - fresh) > _SHARE).any():
+        yield "diagnosis: what would have to be true is not what the rows give"
+        return
+    errors = [each["error"] for each in (stored, again) if each is not None and each["error"] is not None]
+    if len(errors) == 1 or (errors and abs(errors[0] - errors[1]) > _SHARE * errors[1]):
+        yield "diagnosis.error: the smallest error is not what the rows give"
 
 
 def _splits(document: Node, tables: Tables) -> tuple[list[NDArray[np.generic]], list[SplitRows]]:
@@ -101,6 +166,7 @@ def _splits(document: Node, tables: Tables) -> tuple[list[NDArray[np.generic]], 
 def _judge_findings(
     document: Node,
     judge: JudgeSpec,
+    opened: Judge,
     sealed: Sealed,
     trace: tuple[IntArray, Verdicts],
     question: Question | None,
@@ -114,15 +180,18 @@ def _judge_findings(
             f"the judge draws by the random numbers of NumPy, {np.__version__} here and {theirs} where the report was "
             "written: should verdicts differ, check with that version before anything else"
         )
-    opened = judge.open(sealed)
     if len(trace[0]):
         yield from _verdict_findings(opened.verdicts(trace[0]), *trace)
     facts = opened.facts(np.flatnonzero(possible))
     yield from differences(document["gate"], facts and described("facts", facts), "gate", "the rows give", rounds=True)
-    if question is not None:
+    if question is not None and document["protocol"].get("at_errors", True):
         is_cover = "cover" in document["protocol"]
         stairs = staircase_json(question, *trace, opened, document["gate"], is_cover=is_cover)
         yield from differences(document.get("staircase"), stairs, "staircase", "the rows give", rounds=True)
+    elif question is not None and "staircase" in document:
+        yield "there are answers at other errors of the responses, which the protocol leaves out"
+    where = unlisted_json(document["fields"], [part.law for part in sealed.streams], opened, sealed.bank)
+    yield from differences(document.get("unlisted"), where, "unlisted", "the rows give", rounds=True)
     again = None if possible.any() else contradiction(judge, sealed)
     if unsaid(document.get("contradiction")) != again:
         yield "what each stream keeps by itself is not what the rows give"

@@ -15,7 +15,7 @@ from .._errors import MisuseError
 from .._version import __version__
 from ..aeb import Ending, Trace, replayed
 from ..banks import Bank
-from ..judges import Verdict, Verdicts
+from ..judges import RUNNING, Verdict, Verdicts
 from ..laws import Law
 from ..questions import Question
 from ..report import (
@@ -34,7 +34,7 @@ from ..report import (
     trace_columns,
 )
 from ..report.page import page_html
-from ._data import data_findings, unsaid
+from ._data import data_findings, running_findings, unsaid
 from ._labels import derived_labels, question_notes
 from ._protocol import (
     bank_findings,
@@ -120,7 +120,10 @@ def verify(
         notebook.collect(lambda: _claims(document, asked, columns, possible, bank, laws or ()))
         notebook.attempt(lambda: notes.extend(question_notes(asked, document["question"]["kind"], bank)))
     scored: list[str] = []
-    if rows is not None and bank is not None and columns is not None and laws is not None:
+    is_running = frozen["judge"].get("judge") == RUNNING
+    if rows is not None and is_running and bank is not None and columns is not None:
+        notebook.collect(lambda: running_findings(document, bank, columns, rows))
+    elif rows is not None and bank is not None and columns is not None and laws is not None:
         notebook.collect(
             lambda: data_findings(document, bank, judge, laws, columns, asked, possible, rows, scored, opponents)
         )
@@ -130,7 +133,7 @@ def verify(
     notes.extend(cover_notes(frozen))
     if protocol is None:
         notes.append("the protocol is taken as it stands: give its hash from before the data were read to compare them")
-    are_scored = rows is not None and judge is not None and bool(frozen["streams"])
+    are_scored = rows is not None and (is_running or (judge is not None and bool(frozen["streams"])))
     return Verification(tuple(dict.fromkeys(notebook.findings)), (*notes, *scored), are_scored)
 
 
@@ -162,15 +165,16 @@ class _Notebook:
 def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     """The document, if all holds that must hold before anything else can be looked at."""
     document: dict[str, Any]
-    if isinstance(report, Mapping):
-        document = dict(report)
-    elif isinstance(report, str) and (report.lstrip()[:1] in ("{", "[", "") or "\n" in report):
-        document = loaded(report)
-    else:
-        try:
-            document = loaded(Path(report).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise Refusal(f"neither JSON nor a readable file: {error.strerror}") from None
+    match report:
+        case Mapping():
+            document = dict(report)
+        case str() if report.lstrip()[:1] in ("{", "[", "") or "\n" in report:
+            document = loaded(report)
+        case _:
+            try:
+                document = loaded(Path(report).read_text(encoding="utf-8"))
+            except OSError as error:
+                raise Refusal(f"neither JSON nor a readable file: {error.strerror}") from None
     check_document(document)
     size = document["protocol"]["size"]
     if not 1 <= size <= MOST_EXPLANATIONS:  # no array could hold more
@@ -184,13 +188,21 @@ def _notes(document: Node, has_rows: bool) -> Iterator[str]:
     if allowed > planned:
         raised = f"from {planned} to {allowed}"
         yield f"the budget was raised {raised} after the protocol was frozen; labels are safe at any budget"
-    if not document["protocol"]["streams"]:
+    is_running = document["protocol"]["judge"].get("judge") == RUNNING
+    if is_running and not has_rows:
+        yield "verdicts are taken as they stand: give the rows in the order in which they arrived to score them again"
+    elif not is_running and not document["protocol"]["streams"]:
         yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
-    elif not has_rows:
+    elif not is_running and not has_rows:
         what = "verdicts, and what the judge says of the answer as a whole," if document["gate"] else "verdicts"
         yield f"{what} are taken as they stand: give the rows to score them again"
         if "staircase" in document:
-            yield "answers at larger errors of the responses are taken as they stand: give the rows to find them again"
+            yield (
+                "answers at other errors of the responses are taken as they stand, and only their order is checked: "
+                "give the rows to find them again"
+            )
+        if document.get("amounts", {}).get("elements"):
+            yield "amounts are taken as they stand: give the rows to find them again"
 
 
 def _digest_findings(document: Node, protocol: str | None) -> Iterator[str]:
@@ -316,16 +328,24 @@ _STATEMENT = ("field", "label", "cell", "group")
 
 
 def _step_findings(document: Node) -> Iterator[str]:
-    """Check that the first step agrees with the report, that errors grow, and that cells never shrink with them."""
+    """Check that the step of the stated error agrees with the report, that errors grow, and that cells never shrink.
+
+    Answers at other errors have no verdicts in the trace: only rows prove them.
+    """
     steps = document.get("staircase", {}).get("steps", ())
     if not steps:
         return
+    stated = document["staircase"].get("error", steps[0]["least"])
+    own = next((number for number, step in enumerate(steps) if step["least"] <= stated <= step["most"]), None)
+    if own is None:
+        yield f"staircase.error: no step has the error {stated} that the report states"
+        return
     computed, reported = (
-        [{name: each[name] for name in _STATEMENT} for each in part["fields"]] for part in (steps[0], document)
+        [{name: each[name] for name in _STATEMENT} for each in part["fields"]] for part in (steps[own], document)
     )
-    yield from differences(computed, reported, "staircase.steps[0].fields", "the report says")
+    yield from differences(computed, reported, f"staircase.steps[{own}].fields", "the report says")
     claims = {entry["claim"]: entry["value"] for entry in document["claims"]}
-    yield from differences(steps[0]["claims"], claims, "staircase.steps[0].claims", "the report says")
+    yield from differences(steps[own]["claims"], claims, f"staircase.steps[{own}].claims", "the report says")
     for number, (before, after) in enumerate(pairwise(steps)):
         cells = zip(before["fields"], after["fields"], strict=True)
         is_nested = all({*small["cell"]} <= {*large["cell"]} for small, large in cells)

@@ -29,8 +29,8 @@ def document(details):
 
 def test_it_has_all_parts_and_names_its_report(document, result):
     assert [*document] == [
-        "format", "version", "report", "title", "inputs", "seconds", "fields", "rows", "library",
-        "library_coherence", "evidence", "brackets", "misfit", "outcome", "verify",
+        "format", "version", "report", "title", "inputs", "seconds", "fields", "rows", "spectrum",
+        "library", "library_coherence", "evidence", "brackets", "misfit", "outcome", "verify",
     ]  # fmt: skip
     assert document["report"] == result.report.digests["document"]
     assert document["title"] == "Two regions"
@@ -51,6 +51,19 @@ def test_it_survives_a_file(details, tmp_path):
 def test_what_is_no_such_document_is_refused(text):
     with pytest.raises(MisuseError):
         Details.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"misfit": None}, r"details\.misfit must be a list, got None"),
+        ({"more": 1}, r"details must have no other names than the format has, got also 'more'"),
+        ({"fields": [{}]}, r"details\.fields\[0\] must hold 'field', got none"),
+    ],
+)
+def test_a_part_of_another_form_is_refused_by_its_path(details, change, message):
+    with pytest.raises(MisuseError, match=message):
+        Details(details.document | change)
 
 
 def test_inputs_say_what_was_read(document, result):

@@ -29,7 +29,7 @@ def rows_of(rng, n):
 
 def looked(protocol, rows, kept=None):
     """The evidence of all rows in two looks, and the details of the last one."""
-    evidence = begin_running(protocol, None)
+    evidence = begin_running(protocol)
     for block in np.array_split(rows, 2):
         evidence = evidence.after(block)
     result = running_result(protocol, evidence)

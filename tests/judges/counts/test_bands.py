@@ -14,6 +14,7 @@ from physupport.judges.counts._fit import MOST_STEPS, fit_all
 from physupport.laws._design import response_band
 
 CHANNELS = np.arange(200)
+ALL = (-np.inf, np.inf)  # no supremum decides anything
 
 
 def lines(rng, count):
@@ -41,13 +42,14 @@ def counted(rng, columns, total):
     return rng.poisson(total * means / means.sum()).astype(float)
 
 
-def bounds_of(lower, upper, counts, steps=MOST_STEPS):
+def bounds_of(lower, upper, counts, steps=MOST_STEPS, decided=ALL):
     seen = counts > 0.0
     members = np.arange(len(lower))[None]
     found = np.empty((1, 2))
     narrow = [np.ascontiguousarray(band[:, seen]) for band in (lower, upper)]
     unseen = np.array([fsum(row) for row in lower[:, ~seen]]) * (1.0 - 2.0**-41)
-    fit_bands(*narrow, unseen, upper.sum(axis=1), counts[seen], members, steps, found)
+    rests = np.zeros((1, len(lower), 2)), unseen[None]
+    fit_bands(*narrow, *rests, upper.sum(axis=1), counts[seen], members, steps, decided, found)
     return found[0]
 
 
@@ -122,13 +124,38 @@ def test_fits_that_are_broken_off_bound_the_same_supremum_less_closely(seed):
         assert best <= high
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_fits_that_are_broken_off_once_decided_are_on_the_right_side(seed):
+    rng = np.random.default_rng(seed)
+    columns = lines(rng, 5)
+    counts = counted(rng, columns, 3e4)
+    lower, upper = banded(columns, 0.05, False)
+    best, _ = bounds_of(lower, upper, counts)
+    for away in (-30.0, -1.0, -0.1, 0.1, 1.0, 30.0):
+        below, above = (best + away, np.inf), (-np.inf, best + away)
+        low, high = bounds_of(lower, upper, counts, decided=below)
+        assert low <= best + 1e-6 <= high + 2e-6
+        assert (high < best + away) == (away > 0.0)
+        low, high = bounds_of(lower, upper, counts, decided=above)
+        assert low <= best + 1e-6 <= high + 2e-6
+        assert (low > best + away) == (away < 0.0)
+
+
 def test_an_explanation_without_columns_explains_no_counts():
     counts = np.array([3.0, 2.0])
     found = np.empty((2, 2))
-    bands = np.ones((1, 2)), np.ones((1, 2)), np.zeros(1), np.full(1, 2.0)
-    fit_bands(*bands, counts, np.array([[-1], [0]]), MOST_STEPS, found)
+    bands = np.ones((1, 2)), np.ones((1, 2)), np.zeros((2, 1, 2)), np.zeros((2, 1)), np.full(1, 2.0)
+    fit_bands(*bands, counts, np.array([[-1], [0]]), MOST_STEPS, ALL, found)
     assert found[0].tolist() == [-np.inf, -np.inf]
     assert np.isfinite(found[1]).all()
+
+
+def test_amounts_without_a_bound_give_no_upper_bound_and_no_error():
+    """A response that may be 0 in every channel that is seen, and elsewhere is made likelier by more of it."""
+    found = np.empty((1, 2))
+    bands = np.zeros((1, 3)), np.ones((1, 3)), np.zeros((1, 1, 2)), np.full((1, 1), -1e-3), np.full(1, 3.0)
+    fit_bands(*bands, np.array([5.0, 3.0, 4.0]), np.array([[0]]), MOST_STEPS, ALL, found)
+    assert found[0, 1] == np.inf
 
 
 def test_counts_that_no_column_reaches_are_impossible():

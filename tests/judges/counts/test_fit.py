@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from physupport.judges.counts import CountTable
 from physupport.judges.counts._fit import GAP, MOST_STEPS, fit_all, log_supremum
-from physupport.judges.counts._judge import _fitted
+from physupport.judges.counts._judge import fitted
 
 
 def problem(seed, channels=40, size=4, mean=20.0, width=3.0):
@@ -79,7 +79,8 @@ def test_bounds_hold_for_columns_whose_small_parts_a_running_sum_rounds_alike(pa
     column[0] = 1.0
     counts = np.zeros(len(column))
     counts[0] = 1e6
-    _, ((lower, upper),) = _fitted(CountTable(column, [(0,)]), counts, np.array([0]))
+    table = CountTable(column, [(0,)])
+    _, ((lower, upper),) = fitted(table, counts, table.members)
     # One column has one best amount: all counts are its own.
     exact = 1e6 * (np.log(1e6) - np.log1p(299_999 * part)) - 1e6
     assert lower - 1e-8 <= exact <= upper + 1e-8  # of the reference itself

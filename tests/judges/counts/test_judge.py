@@ -10,6 +10,7 @@ from physupport import MisuseError
 from physupport.judges import Verdict
 from physupport.judges.counts import ByCounts, CountTable
 from physupport.judges.counts._halves import halves
+from physupport.laws._design import response_band
 
 CHANNELS = np.arange(60)
 LINES = np.exp(-0.5 * ((CHANNELS[:, None] - np.array([15.0, 30.0, 33.0])) / 4.0) ** 2)
@@ -131,6 +132,19 @@ def test_zeros_and_channels_that_nothing_reaches_are_fine_and_a_count_there_is_n
     assert retained(ByCounts().judge(table, rows, 0.05)) == [0]
     rows[55] = 1
     assert retained(ByCounts().judge(table, rows, 0.05)) == []
+
+
+def test_an_opponent_follows_counts_where_the_best_fit_vanishes():
+    """A flat background that no column has: fits, and corrections of these, expect nothing away from the line."""
+    table = CountTable(LINES[:, :1], [(0,)])
+    rows = counts(400.0 * LINES[:, 0] + 5.0)
+    judge = ByCounts().judge(table, rows, 0.05)
+    for trial in judge.trials:
+        beside = trial.opponents.means[:, 40:].mean(axis=1)  # 2.5 counts are expected in each half
+        assert (trial.opponents.means > 0.0).all()
+        assert ((beside > 2.0) & (beside < 4.0)).any()
+    half = 0.004 * LINES[:, :1].max(axis=0)
+    assert judge.log_evidence_within(response_band(LINES[:, :1], half), np.array([0])).lower > np.log(20.0)
 
 
 def test_variants_as_states_and_as_a_cone():

@@ -15,7 +15,7 @@ def free_rows(table, rows, draws, seed, penalty, sigma=None):
     return FreeRows(Rotation(table, "free", seed, draws, penalty=penalty, sigma=sigma), rows)
 
 
-DRAWS = 40
+DRAWS = 20
 
 
 def complex_lines(tools, q=20, n=5):
@@ -112,7 +112,7 @@ def test_second_moments_of_free_rows_have_the_law_of_rotated_rows(n_rows, sigma,
     """The draws differ, so the shares of exceedances are compared, within six of their standard deviations."""
     lines = complex_lines(tools, 12, 5) if is_complex else tools.make_lines(12, 5, 1.5)
     table = RotationTable(lines, [(0, 1), (1, 2), (2, 3), (3,), ()], np.ones((12, 1)))
-    rng, draws, penalty = np.random.default_rng(2), 200, 0.3
+    rng, draws, penalty = np.random.default_rng(2), 100, 0.3
 
     def normal(*shape):
         real = rng.standard_normal(shape)

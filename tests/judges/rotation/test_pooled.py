@@ -11,7 +11,7 @@ from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Outsiders, Rotation, RotationTable
 from physupport.laws import whitening
 
-LEVEL, RUNS = 0.1, int(os.environ.get("PHYSUPPORT_RUNS", "200"))
+LEVEL, RUNS = 0.1, int(os.environ.get("PHYSUPPORT_RUNS", "100"))
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
 UNLUCKY = 1e-6
 Q, SUPPORTS = 8, [*((i,) for i in range(12)), *((i, i + 1) for i in range(5))]
@@ -77,7 +77,7 @@ def test_negative_control_an_estimate_that_is_taken_for_known_loses_it_far_more_
 def test_the_sign_of_a_coefficient_is_tested_exactly():
     """The fitted coefficient over its error is a t variable, whatever the rows without a signal were."""
     p_values = []
-    for run in range(0, 600 * len(SUPPORTS), len(SUPPORTS)):
+    for run in range(0, 300 * len(SUPPORTS), len(SUPPORTS)):
         empty, rows, table, truth = data_set(run, 16, 3, strength=0.0)
         judge = judged(empty, rows, table, companions=Companions(low=0.0))
         p_values.append(judge.spec.companions.p_value(judge.rows, truth))
@@ -115,6 +115,23 @@ def test_p_values_are_those_of_rotating_all_rows_and_estimating_again(n_rows, ki
     counted = judge.rows.rivals(np.array([other]), LEVEL, is_full=True).least[0]
     share = (counted + 1) / (draws + 1)  # six deviations of the difference of two counts
     assert abs(counted - exceedances) < 6.0 * np.sqrt(2.0 * draws * share * (1.0 - share)) + 2
+
+
+@pytest.mark.parametrize("n_rows", [1, 4])
+def test_scores_are_log_likelihoods_at_the_best_covariance_and_coefficients(n_rows):
+    """By definition: generalised least squares with all rows, where the covariance is the best one for its residual."""
+    empty, rows, table, _ = data_set(2, 20, n_rows)
+    judge = judged(empty, rows, table)
+    noise = np.concatenate([contrasts(empty), contrasts(rows)])
+    white = np.linalg.inv(np.linalg.cholesky(noise.T @ noise))
+    mean = white @ (np.sqrt(len(rows)) * rows.mean(axis=0))
+    expected = []
+    for support in table.supports:
+        columns = white @ np.column_stack([table.atoms[:, list(support)], np.ones(Q)])
+        left = mean - columns @ np.linalg.lstsq(columns, mean, rcond=None)[0]
+        penalty = 0.5 * np.log(Q - 1) * len(support)
+        expected.append(-0.5 * (len(noise) + 1) * np.log1p(left @ left) - penalty)
+    assert judge.rows.scores == pytest.approx(np.array(expected), rel=1e-9)
 
 
 def test_one_column_chosen_beforehand_has_the_f_test():

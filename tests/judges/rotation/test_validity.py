@@ -11,7 +11,7 @@ from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Rotation, RotationTable, ordered_axis, scanned
 from physupport.laws import whitening
 
-LEVEL, RUNS = 0.1, 200
+LEVEL, RUNS = 0.1, 100
 # `PHYSUPPORT_RUNS=3000 pytest tests/judges/rotation` counts over so many data sets of each kind.
 ALL_RUNS = int(os.environ.get("PHYSUPPORT_RUNS", "0"))
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.

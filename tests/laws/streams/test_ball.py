@@ -12,7 +12,7 @@ from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Linear, LinearStream
-from physupport.laws.streams._widths import Ball
+from physupport.laws.streams._widths import Ball, Bounded
 
 Q, ERROR, LEVEL = 16, 0.2, 0.1
 AXIS = np.arange(Q)
@@ -58,6 +58,37 @@ def test_the_distance_is_the_least_that_any_response_within_the_angle_leaves(act
             assert square == pytest.approx(least**2, abs=1e-6)  # what Nelder and Mead leave
         mean = ball.nearest(target, columns)
         assert np.linalg.norm(target - mean) ** 2 == pytest.approx(square, abs=1e-9)
+
+
+@pytest.mark.parametrize("active", [(1,), (1, 2)])
+def test_bounds_of_coefficients_hold_within_the_ball_and_never_add_too_much(active):
+    """Exact where one bound is broken; with no radius it is the rise that exact responses have."""
+    columns, count = np.column_stack([ATOMS[:, active], BACKGROUND]), len(active)
+    targets = np.random.default_rng(1).standard_normal((4, Q)) - 3.0 * ATOMS[:, 1] + 2.0 * ATOMS[:, 2]
+    lows, highs = np.append(np.zeros(count), -np.inf), np.full(count + 1, np.inf)
+    bounds = Bounded(lows[:count], highs[:count], np.zeros(count), np.arange(count))
+    radii = np.append(np.full(count, ERROR), 0.0)
+    squares, errors = Ball.of(radii, lows, highs, False, bounds).energies(targets, columns)
+    open_squares, _ = Ball.of(radii, lows, highs, False).energies(targets, columns)
+    assert (squares > open_squares + 0.1).any()
+    for target, square, error in zip(targets, squares, errors, strict=True):
+        least = max(0.0, brute(target, columns, radii, lows, 6)) ** 2
+        assert error < 1e-9
+        assert square <= least + 1e-6
+        assert square == pytest.approx(least, abs=1e-6) or count > 1
+    exact, _ = Ball.of(0.0 * radii, lows, highs, False).energies(targets, columns)
+    narrow, _ = Ball.of(0.0 * radii, lows, highs, False, bounds).energies(targets, columns)
+    assert narrow - exact == pytest.approx(bounds.rises(targets, columns)[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_least_absolute_value_holds_on_either_side_within_the_ball(sign):
+    columns, radii = ATOMS[:, 1:2], np.array([ERROR])
+    target = (0.5 * sign * ATOMS[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(Q))[None]
+    bounds = Bounded(np.array([-np.inf]), np.array([np.inf]), np.array([4.0]), np.zeros(1, dtype=np.int64))
+    ((square,), _) = Ball.of(radii, -np.inf * radii, np.inf * radii, False, bounds).energies(target, columns)
+    least = min(np.linalg.norm(target[0] - x * ATOMS[:, 1]) - ERROR * abs(x) for x in (-4.0, 4.0))
+    assert square == pytest.approx(least**2, rel=1e-9)
 
 
 def test_complex_coefficients_have_any_phase():

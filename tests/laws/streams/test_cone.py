@@ -6,12 +6,11 @@ from flint import acb_mat, arb
 from scipy.optimize import minimize
 from scipy.stats import binom
 
-from physupport import MisuseError
 from physupport.banks import array_bank
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.laws import Linear
-from physupport.laws.streams._widths import Cone
+from physupport.laws.streams._angles import Cone
 
 Q, ERROR, LEVEL = 8, 0.25, 0.1
 ANGLES = np.linspace(-1.0, 1.0, 5)
@@ -123,10 +122,3 @@ def test_a_source_off_its_response_is_named_with_width_and_nothing_fits_without(
         found.append(np.flatnonzero(codes != Verdict.REJECTED).tolist())
     assert found == [[3], []]
     assert ByEvidence().check_rows(law, 200) is None
-
-
-def test_several_elements_and_a_background_are_refused_with_what_would_go():
-    pairs = array_bank(ATOMS[False][None], [(0,), (0, 1)])
-    for bank, background, found in ((pairs, None, "several"), (BANKS[False], np.ones((Q, 1)), "a background")):
-        with pytest.raises(MisuseError, match=f"got {found}.*have one element at a time, or rows of the same mean"):
-            Linear(rows="free", error=0.1, background=background).completed(bank)

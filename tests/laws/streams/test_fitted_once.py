@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
+from physupport.analysis import AnalysisProtocol, StreamPlan
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import ByEvidence, Sealed, SealedStream
@@ -45,13 +45,14 @@ def fits(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_analysis_fits_every_support_once_to_each_part_of_the_rows(fits, kind):
+def test_asking_fits_every_support_once_to_each_part_of_the_rows(fits, kind):
     bank = make_bank()
     rows = KINDS[kind].completed(bank).sample(bank, 1, np.random.default_rng(1), N_ROWS)
     plans = {"deployment": StreamPlan(KINDS[kind], 0.4)}
     protocol = AnalysisProtocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.05, 1.0, bank, plans)
-    result = analyse(protocol, {"deployment": rows})
-    assert [*result.seal.content["streams"][0]["numerator"]] == ["mixture"]
+    seal = protocol.read(deployment=rows)
+    seal.run()
+    assert [*seal.content["streams"][0]["numerator"]] == ["mixture"]
     assert {support for n_rows, support in fits if n_rows == 12} == {*range(bank.n_deployment_keys)}
     assert {*fits.values()} == {1}
 

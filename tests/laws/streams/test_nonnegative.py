@@ -41,12 +41,25 @@ def test_the_distance_is_that_of_bounded_least_squares(count):
         np.testing.assert_allclose(Nonnegative(count).nearest(row, columns), columns @ found.x, atol=1e-6)
 
 
+@pytest.mark.parametrize("nearness", [0.0, 1e-12, 1e-9, 1e-7])
+def test_columns_that_nearly_depend_on_each_other_are_fitted_without_a_warning(nearness):
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        first = np.abs(rng.standard_normal((Q, 3)))
+        twins = np.column_stack([first, first[:, 0] * (1.0 + nearness * rng.standard_normal(Q))])
+        row = first @ rng.uniform(0.0, 2.0, 3) - 0.5 * first[:, 2] + 0.1 * rng.standard_normal(Q)
+        (square,), _ = Nonnegative(3).energies(row[None], np.column_stack([first, BACKGROUND]))
+        (of_twins,), (error,) = Nonnegative(4).energies(row[None], np.column_stack([twins, BACKGROUND]))
+        assert of_twins - error <= square
+        assert of_twins <= square + 1e-6 * (row @ row)
+
+
 def test_a_solver_that_stops_early_makes_no_evidence(monkeypatch):
     """Whatever it leaves undone is in the error."""
     columns = np.column_stack([STRONG[:, 1], WEAK[:, 1], BACKGROUND])
     row = 3.0 * STRONG[:, 1] + 2.0 * WEAK[:, 1] + 0.1 * np.random.default_rng(3).standard_normal(Q)
     (best,), _ = Nonnegative(2).energies(row[None], columns)
-    monkeypatch.setattr("physupport.laws.streams._widths.nnls", lambda a, b: (np.zeros(a.shape[1]), 0.0))
+    monkeypatch.setattr("scipy.optimize.nnls", lambda a, b, maxiter: (np.zeros(a.shape[1]), 0.0))
     (square,), (error,) = Nonnegative(2).energies(row[None], columns)
     assert square > best + 1.0
     assert square - error <= best

@@ -11,7 +11,7 @@ from physupport.banks import array_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import Verdict, bank_evidence, verdicts
 from physupport.laws import Linear
-from physupport.laws.streams._linear import cost_ball, least_cost
+from physupport.laws.streams._open_rows import cost_ball, least_cost
 
 Q, LEVEL = 8, 0.1
 ANGLES = np.linspace(-0.6, 0.6, 5)

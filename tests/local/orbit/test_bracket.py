@@ -13,7 +13,7 @@ from physupport.local.orbit import Orbit, OrbitEvidence, orbit_bracket
 from physupport.local.orbit._bracket import halves
 
 TRUTH, LEVEL, ACTIVE = (0.3, 0.2, 0.22), 0.1, (0,)
-RUNS, FEW, UNLUCKY = 150, 60, 1e-6
+RUNS, FEW, UNLUCKY = 100, 60, 1e-6
 
 
 def bracket(orbit, rows, **settings):

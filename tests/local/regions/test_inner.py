@@ -1,6 +1,6 @@
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from physupport.local.regions._inner import Chart, Pair
 
 WIDE, TIGHT = 0.35, 0.5 * np.sqrt(9.49 / 2e5)  # the radii of 20 and of 200 000 measurements with noise 1/2
 RADII = (WIDE, TIGHT)
+REGIONS = ("whole class", "rectangle", "inverted")
 
 
 class Found(NamedTuple):
@@ -46,36 +47,34 @@ def one_start(make_correspondence):
     return cache(lambda region, radius: bracket(make_correspondence(region, radius=radius), starts=1).distance)
 
 
-@pytest.mark.parametrize("region", ["whole class", "rectangle", "inverted"])
+@pytest.mark.parametrize("region", REGIONS)
 def test_a_wide_ball_lets_the_inner_bracket_come_near_the_outer(make_correspondence, one_start, region):
     outer = outer_bracket(make_correspondence(region, radius=WIDE))
     assert not outer.separated_possible
     assert one_start(region, WIDE) >= 0.95 * outer.diameter
 
 
-@pytest.mark.parametrize("region", ["whole class", "inverted"])
-def test_a_tight_ball_still_yields_pairs_far_apart(make_correspondence, one_start, region):
+def test_a_tight_ball_still_yields_pairs_far_apart(make_correspondence, one_start):
     """The coefficients are free within their range, so the two atoms may turn about their fixed sum."""
-    outer = outer_bracket(make_correspondence(region, radius=TIGHT))
-    assert one_start(region, TIGHT) >= 0.6 * outer.diameter
+    outer = outer_bracket(make_correspondence("whole class", radius=TIGHT))
+    assert one_start("whole class", TIGHT) >= 0.6 * outer.diameter
 
 
 @pytest.fixture(scope="module")
 def best_of_many(make_correspondence):
     """The farthest pair of the whole class, which holds every region, from many starts with another seed."""
-    return {radius: bracket(make_correspondence(radius=radius), starts=3, seed=100).distance for radius in RADII}
+    return {radius: bracket(make_correspondence(radius=radius), starts=2, seed=100).distance for radius in RADII}
 
 
-@pytest.mark.parametrize(("region", "radius"), [*product(["whole class", "inverted"], RADII), ("rectangle", WIDE)])
+@pytest.mark.parametrize(("region", "radius"), [*product(REGIONS, [WIDE]), ("whole class", TIGHT)])
 def test_one_start_reaches_nine_tenths_of_what_many_reach(one_start, best_of_many, region, radius):
     """So the last bits of a machine's arithmetic, which decide where one run of an optimiser ends, matter little."""
     assert one_start(region, radius) >= 0.9 * best_of_many[radius]
 
 
-def test_a_smaller_ball_does_not_spread_farther(make_correspondence):
+def test_a_smaller_ball_does_not_spread_farther(one_start):
     # Starts differ, so local optima may too; a hundredth is far above what they were seen to differ by.
-    distances = [bracket(make_correspondence(radius=radius), starts=1).distance for radius in (0.1, 0.01)]
-    assert all(b <= a * 1.01 for a, b in pairwise(distances))
+    assert one_start("whole class", TIGHT) <= 1.01 * one_start("whole class", WIDE)
 
 
 def test_both_local_explanations_make_the_bracket_span_their_angle(make_class, make_correspondence):

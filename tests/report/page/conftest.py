@@ -96,6 +96,8 @@ def _counts(members, columns, asked):
 def _details(found, title, fields):
     counts = found.document["outcome"]
     curve = {"explanation": 0, "role": "proposal", "fields": [], "verdict": "ADMISSIBLE", "says": {}}
+    answers = [{"label": str(each.label), "cell": [*each.cell], "outline": None} for each in found.fields]
+    fields = [answer | field for answer, field in zip(answers, fields, strict=True)]
     return Details({
         "format": "physupport details", "version": 3, "report": found.digests["document"], "title": title,
         "inputs": [], "seconds": {}, "fields": fields, "library": None,

@@ -94,12 +94,11 @@ def test_reprs_say_what_there_is(finished):
     assert repr(finished.details).startswith("Details(Notebook, of report ")
 
 
-def test_a_frame_has_lists_as_lists(finished):
+def test_a_frame_has_a_row_for_each_element_that_is_possible(finished):
     frame = pytest.importorskip("pandas") and finished.result.report.to_frame()
-    assert frame["cell"][0] == list(finished.result.report.fields[0].cell)
-    assert isinstance(frame["kept"][0], list)
-    assert isinstance(frame["witnesses"][0], list)
-    assert frame["possible_spread"].dtype == float
+    (field,) = finished.result.report.fields
+    assert frame["element"].tolist() == [*field.kept, *field.not_asked]
+    assert frame["margin"].dtype == float
 
 
 def test_what_is_looked_at_in_passing_fits_on_a_line(finished):

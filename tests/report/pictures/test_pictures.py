@@ -17,6 +17,7 @@ from physupport.report.pictures import (
     brackets_picture,
     elements_picture,
     evidence_picture,
+    learnt_picture,
     map_pictures,
     rows_picture,
 )
@@ -32,6 +33,18 @@ FIELD = {
 CURVE = {"explanation": 5, "role": "witness", "fields": ["A"], "lower": [0.0, None, 2.0], "upper": [0.0, None, 2.0]}
 EVIDENCE = {"streams": ["rows"], "steps": [[8], [16], [32]], "threshold": 3.0, "curves": [CURVE]}
 BRACKETS = {"queries": [0, 1, 2], "witnessed": [0, 0, 1], "possible": [9, 8, 8], "open": [2, 2, 1]}
+LEARNT = {
+    "unit": "m",
+    "left": [{"low": [low], "high": [low + 0.1], "cells": [
+        {"name": f"{low} first", "low": [low], "high": [low + 0.04]},
+        {"name": f"{low} second", "low": [low + 0.04], "high": [low + 0.1]},
+    ]} for low in (0.2, 0.6)],
+    "read_as": [{"atom": 1, "place": "0.22", "at": [0.22], "degrees": 2.0}],
+}  # fmt: skip
+SAID = [
+    {"field": "A", "label": "FINE", "cell": ["0.2 second"]},
+    {"field": "B", "label": "SUPPORT_AMBIGUOUS", "cell": ["0.6 first", "0.6 second"]},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +58,7 @@ PICTURES = {
     "elements": lambda: elements_picture(FIELD, COLUMN),
     "evidence": lambda: evidence_picture(EVIDENCE, COLUMN),
     "brackets": lambda: brackets_picture(BRACKETS, COLUMN),
+    "learnt": lambda: learnt_picture(LEARNT, SAID, COLUMN),
 }
 
 
@@ -59,6 +73,17 @@ def test_both_renderers_write_the_ticks_and_names_of_the_picture(name):
         assert {tick.replace("&", "&amp;") for tick in wanted} <= {*written}
     assert picture.panel.x.name in written
     assert axes.get_xlabel().startswith(picture.panel.x.name)
+
+
+def test_the_places_of_learnt_atoms_have_the_ends_of_their_cells_and_certain_ones_another_role():
+    marks = learnt_picture(LEARNT, SAID, WIDE).panel.marks
+    bars = {
+        (mark.role, *(round(x, 9) for x in mark.xs))
+        for mark in marks
+        if mark.kind == "line" and mark.ys[0] == -2.0 and not mark.shares
+    }
+    assert bars == {("run certain-run", 0.24, 0.3), ("run", 0.6, 0.64), ("run", 0.64, 0.7)}
+    assert [mark.xs for mark in marks if mark.role == "plug-in"] == [[0.22]]
 
 
 def test_a_gap_in_a_curve_is_a_gap_in_both():
@@ -123,13 +148,14 @@ def test_of_thousands_of_elements_excluded_ones_are_as_dense_as_the_eye_can_tell
     assert max(b - a for a, b in pairwise(places)) < 3.0  # pixels, from end to end
 
 
-def test_names_alone_have_no_band_between_them():
+def test_names_alone_have_no_band_between_them_and_places_none_across_what_is_excluded():
     def bands(entry):
         ((picture,),) = map_pictures([entry], WIDE)
         return [mark.xs for mark in picture.panel.marks if mark.role == "cell"]
 
     assert bands(lane({2, 4})) == []
-    assert bands(lane({2, 4}, places=[10.0 * i for i in range(7)])) == [(20.0, 40.0)]
+    assert bands(lane({2, 3, 5, 6}, places=[10.0 * i for i in range(7)])) == [(20.0, 30.0), (50.0, 60.0)]
+    assert bands(lane({2, 4}, places=[10.0 * i for i in range(7)])) == []
 
 
 def row(channels):

@@ -21,6 +21,7 @@ from physupport.report.plots import (
     plot_brackets,
     plot_elements,
     plot_evidence,
+    plot_learnt,
     plot_library,
     plot_library_coherence,
     plot_map,
@@ -383,3 +384,8 @@ def test_sixty_regions_fit_on_a_page(picture, details):
 @pytest.mark.parametrize("picture", PICTURES)
 def test_long_names_and_large_counts_stay_on_the_paper(picture, details):
     assert_inside(draw(picture, changed(details, long_names_and_large_counts)))
+
+
+def test_a_report_of_no_learnt_dictionary_has_no_picture_of_one(result):
+    with pytest.raises(MisuseError, match="be of a learnt dictionary"):
+        plot_learnt(result.report)

@@ -17,6 +17,7 @@ from ...judges import Verdict
 from ...questions import Answer, FieldElements, abridged
 from ...report import coordinate_names
 from .._analyse import Result
+from ._parting import parting_json
 from ._rows_needed import contradicts, rivals, rows_needed
 
 MOST_LISTED = 12  # explanations of an element
@@ -57,6 +58,7 @@ def fields_json(
             entry |= _elements(result, field, _element_counts(counts[answer.field], field), listed)
         entry["refine"] = [rows.json() for rows in needed if rows.field == answer.field]
         entry["refine"] += _undecided(result, number, answer.field)
+        entry["parting"] = parting_json(result, number)
         entry["levels"] = [_level_json(level, again[number]) for level, again in levels.items()]
         entries.append(entry)
     return entries

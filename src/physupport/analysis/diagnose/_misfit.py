@@ -15,11 +15,20 @@ from ...aeb import REJECTED
 from ...banks import Bank
 from ...io import ArrayRows
 from ...judges import RunningEvidence, Verdict
+from ...laws import Law
 from ...report import MISFIT, Details, misfit_sentence, outcome_notes, strengths_beside
 from .._analyse import Result
 from .._plans import ProposedStream
 from ._fields import fields_json, other_levels
-from ._pictures import brackets_json, evidence_json, finite, library_coherence_json, library_json, rows_json
+from ._pictures import (
+    brackets_json,
+    evidence_json,
+    finite,
+    library_coherence_json,
+    library_json,
+    rows_json,
+    spectrum_json,
+)
 
 
 @final
@@ -198,8 +207,8 @@ def running_details(
     order = np.argsort(evidence.peaks.upper, kind="stable")
     left = order[evidence.judge(result.seal.protocol.run_level).verdicts(order).codes != Verdict.REJECTED]
     asked = left if len(left) else order[:1]  # where nothing is left, by how much the best is off
-    which = "watched" if len(rows) == evidence.n_rows else f"first {len(rows)}"
-    found = _least_off(evidence, rows, asked)
+    which = "watched" if len(rows) == evidence.streams["deployment"].n_rows else f"first {len(rows)}"
+    found = _least_off(evidence.streams["deployment"].law, result.bank, rows, asked)
     misfits = [each.json() | {"rows": which} for each in found]
     if calibration is not None:
         # Under the best of the proposal rows, or, if that is not left, the first that is.
@@ -212,15 +221,14 @@ def running_details(
     return Details.about(result.report.digests["document"], **parts)
 
 
-def _least_off(evidence: RunningEvidence, rows: NDArray[np.generic], asked: IntArray) -> list[Misfit]:
+def _least_off(law: Law, bank: Bank, rows: NDArray[np.generic], asked: IntArray) -> list[Misfit]:
     """The first law that fits, or the one whose energy is the least off; none where the law knows no energy."""
-    law = evidence.law
     found = list[Misfit]()
     # The first explanation of each law, in their order: those of one law expect the same energy.
-    _, first = np.unique(law.keys(evidence.bank)(asked), return_index=True)
+    _, first = np.unique(law.keys(bank)(asked), return_index=True)
     for explanation in asked[np.sort(first)][:_MOST_LAWS].tolist():
         with np.errstate(over="ignore", invalid="ignore"):
-            energy = law.energy(evidence.bank, explanation, ArrayRows(rows))
+            energy = law.energy(bank, explanation, ArrayRows(rows))
         if energy is None:
             return []
         found.append(Misfit("deployment", explanation, *energy))
@@ -263,6 +271,7 @@ def diagnose(
         "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
         "fields": fields,
         "rows": rows_json(result),
+        "spectrum": spectrum_json(result),
         "library": library_json(result, possible),
         "library_coherence": library_coherence_json(result),
         "evidence": evidence_json(result),

@@ -1,13 +1,14 @@
-"""The data of pictures: the measured row with its fits, the library, evidence along its path, and brackets by query."""
+"""The data of pictures: the measured row with its fits, spectra over directions, the library, evidence and brackets."""
 
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Field
 from ...io import as_complex, mean_row
 from ...judges import Verdict
+from ...laws import Design
 from ...questions import abridged
 from .._analyse import Result
 from ._fields import MOST_COHERENT, coherence_json
@@ -19,6 +20,10 @@ MOST_POINTS = 1000
 MOST_FITS = 5
 _MOST_LOOKED_AT = 200  # kept explanations
 _LARGEST = 1e300
+_MOST_SETS = 200
+_LEAST_DIRECTIONS = 5
+# Below the largest value nothing is told: 60 dB.
+_FLOOR = 1e-6
 
 
 def library_json(result: Result, possible: Collection[str]) -> dict[str, Any] | None:
@@ -183,3 +188,66 @@ def rows_json(result: Result) -> dict[str, Any] | None:
         "is_kept": bool(result.admissible.size),
         "is_complex": is_complex,
     }
+
+
+def spectrum_json(result: Result) -> dict[str, Any] | None:
+    """Beamformer and MUSIC over the one coordinate of the elements, in dB of their largest value, and the kept sets.
+
+    Both are means over frequencies, of the rows that judge; MUSIC takes as many sources as explanations have at most.
+    None of other rows than those with coefficients of their own, and of elements without one coordinate.
+    """
+    part = next((part for part in result.seal.parts if part.name == "deployment"), None)
+    library = result.bank.states.library
+    design = None if part is None else part.law.design(result.bank)
+    if part is None or library is None or design is None or design.rows != "free":
+        return None
+    if library.coordinates.shape[1] != 1 or len(library.ids) < _LEAST_DIRECTIONS:
+        return None
+    rows = design.whitened_rows(part.judged, part.law.is_complex)
+    most = int((design.supports[:, : result.bank.deployment_parts(np.array([0])).elements.shape[1]] >= 0).sum(1).max())
+    beam, music = _spectra(design, rows, len(library.ids), most)
+    order = np.argsort(library.coordinates[:, 0], kind="stable")
+    sets = _sets(result)
+    return {
+        "unit": library.unit,
+        "places": library.coordinates[order, 0].tolist(),
+        "beam": _decibels(beam[order]),
+        "music": None if music is None else _decibels(music[order]),
+        "n_sources": most,
+        "sets": sets[:_MOST_SETS],
+        "n_sets": len(sets),
+    }
+
+
+def _spectra(design: Design, rows: Field, count: int, most: int) -> tuple[Array, Array | None]:
+    """(E,) powers of a beamformer, and of MUSIC where sources leave channels to the noise."""
+    beams, peaks = [], []
+    for block, part in zip(design.of_bands(), np.split(rows, design.bands, axis=1), strict=True):
+        columns = block.columns[:, :count]
+        columns = columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+        values, vectors = np.linalg.eigh(part.T @ part.conj() / len(part))
+        power = np.maximum(values, 0.0) @ np.abs(vectors.conj().T @ columns) ** 2
+        beams.append(power / max(float(power.max()), 1e-300))
+        if most < len(values):
+            beside = (np.abs(vectors[:, : len(values) - most].conj().T @ columns) ** 2).sum(axis=0)
+            peaks.append(1.0 / np.maximum(beside, _FLOOR))
+    return np.mean(beams, axis=0), np.mean(peaks, axis=0) if peaks else None
+
+
+def _decibels(values: Array) -> list[float]:
+    levels = 10.0 * np.log10(np.maximum(values / max(float(values.max()), 1e-300), _FLOOR))
+    return [float(f"{level:.4g}") for level in levels.tolist()]
+
+
+def _sets(result: Result) -> list[list[float]]:
+    """The coordinates of the elements of every kept explanation, each set once, the least evidence against it first."""
+    states, library = result.bank.states, result.bank.states.library
+    assert library is not None
+    found: dict[tuple[float, ...], None] = {}
+    kept = result.admissible
+    for start in range(0, len(kept), 4096):
+        parts = result.bank.deployment_parts(result.bank.deployment_keys(kept[start : start + 4096]))
+        for row in parts.elements:
+            own = states.library_index[row[row >= 0]]
+            found.setdefault(tuple(sorted(library.coordinates[own, 0].tolist())))
+    return [list(each) for each in found]

@@ -1,32 +1,40 @@
-r"""Nonnegative fits to counts with responses anywhere within bands, and proven bounds of the best log likelihood.
+r"""Nonnegative fits to counts with responses of a known width, and proven bounds of the best log likelihood.
 
-Column j lies between :math:`L_j` and :math:`U_j` in every channel, and amounts x are not negative: the means of an
-explanation are all :math:`\mu` with :math:`Lx \le \mu \le Ux`, a convex cone.  For fixed x the best mean is the count,
-clipped to that interval, so :math:`f(x) = \sum_i \ell(y_i, \mathrm{clip}(y_i, (Lx)_i, (Ux)_i))` is concave, with
-:math:`\ell(y, \mu) = y\log\mu - \mu`.
+Amounts x are not negative.  The width of column j in channel i is a convex function
+:math:`\kappa_{ij}(s)`, such that the log likelihood of the best law is at most
 
-The bound from above is the dual.  Take any means m > 0 of the channels with counts, :math:`w_i = y_i/m_i`, and a
-factor t > 0.  With the multipliers :math:`(w_it - 1)^+` of :math:`\mu\le Ux` and :math:`(1 - w_it)^+` of
-:math:`\mu\ge Lx`,
+.. math:: f(x) = \sum_i \inf_{s_i > 0}\Bigl(y_i\log\frac{y_i}{s_i} - y_i + \sum_j x_j\kappa_{ij}(s_i)\Bigr),
 
-.. math:: f(x) \le \sum_i y_i\log m_i - N - N\log t, \quad\text{if for every j}\quad
-   \sum_i U_{ij}(w_it - 1)^+ \le \sum_i L_{ij}(1 - w_it)^+ + \sum_{y_i = 0} L_{ij},
+which is concave in x.  There are two kinds:
 
-with N the sum of the counts.  Both sides are monotone in t; the code takes the largest t that it can prove to meet all
-conditions.  If L = U, this is Jensen's bound of `physupport.judges.counts._fit`.
+- **A band** from :math:`L_{ij}` to :math:`U_{ij}`: :math:`\kappa = U(s - 1)` for s above 1 and :math:`L(s - 1)` below.
+  Then f is the exact supremum: :math:`y_i/s_i` is the count, clipped to the interval from :math:`(Lx)_i` to
+  :math:`(Ux)_i`.  Exact columns are bands with L = U.
+- **A recorded response** with :math:`N_{ij}` counts: :math:`\kappa = -(a/S)\log(1 - S(s - 1))` with
+  :math:`a = N_{ij} + 1`.  `physupport.judges.counts._recorded` derives it and its spread S.  As S vanishes, this is an
+  exact column.  If the rate is only known to within a share e, a and S are multiplied by 1 + e above 1, and by 1 - e
+  below.
+
+Each column has a further term :math:`-x_jr_j` from channels without counts.
+
+The bound from above is the dual: with any :math:`s_i = tw_i`,
+
+.. math:: f(x) \le \sum_i y_i\log\frac{y_i}{w_i} - N - N\log t, \quad\text{if for every j}\quad
+   \sum_i \kappa_{ij}(w_it) \le r_j,
+
+with N the sum of the counts.  The left side is monotone in t; the code takes the largest t that it can prove to meet
+all conditions.  If L = U, this is Jensen's bound of `physupport.judges.counts._fit`.
 """
 
-from math import log
+from math import log, log1p
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._compiled import LN2, U, cached_njit, exponent_of, log_mantissa, mantissa_of
 from ..._typing import Array, IntArray
-from ._fit import GAP, solve
+from ._fit import GAP, newton_step
 
-_STEP = 0.99
-_CENTRE = 0.03
-_RIDGE = 1e-15
 # Steps before the bound is compared with the floor: bounds after fewer steps are too wide to decide.
 _FIRST_LOOK = 3
 # The line search halves a step until the barrier function grows by this share of its slope times the step (Armijo).
@@ -35,40 +43,58 @@ _HALVINGS = 8
 # An upper limit of the factor t, at which all counts would be a quarter of their means.
 _LARGEST = 4.0
 _NEWTON = 60
+# Newton steps for the s of a channel stop at this relative change.
+_SETTLED = 1e-13
+# Amounts of nothing leave s at the pole of a width, to which it comes no nearer than by this share.
+_FROM_POLE = 1e-9
+
+
+class Problem(NamedTuple):
+    """The columns of one explanation beside the counts of one half, whose f amounts (r,) maximise."""
+
+    low: Array  # (n, r) lower ends in the channels with counts
+    high: Array  # (n, r) upper ends
+    spread: Array  # (r, 2) S below and above 1, 0 for bands
+    rest: Array  # (r,) what columns have in other channels
+    counts: Array  # (n,) above 0
 
 
 @cached_njit(nogil=True)
 def fit_bands(
     lower: Array,
     upper: Array,
-    unseen: Array,
+    spreads: Array,
+    rests: Array,
     sums: Array,
     counts: Array,
     members: IntArray,
     steps: int,
+    decided: tuple[float, float],
     bounds: Array,
 ) -> None:
-    """Fit every explanation to one set of counts.
+    """Fit every explanation to one set of counts, or until it is known to lie beyond the ends of `decided`.
 
-    lower, upper: (E, n) bands of the columns in the channels with counts.  unseen: (E,) sums of the lower ends over all
-    other channels, at most their exact values and within 2^-40 of these.  sums: (E,) sums of the upper ends over all
+    lower, upper: (E, n) ends of the columns in the channels with counts.  sums: (E,) of the upper ends over all
     channels, approximate, above 0.  counts: (n,) above 0.
-    members: (M, r) columns of each explanation, padded with -1.  bounds: (M, 2), output: bounds of max f.
+    members: (M, r) columns of each explanation, padded with -1.  spreads: (M, r, 2) S below and above 1 of recorded
+    responses, 0 for bands.  rests: (M, r), at most their exact values and within 2^-40 of their parts.
+    bounds: (M, 2), output: bounds of max f.
     """
     n = len(counts)
     for e in range(len(members)):
-        active = members[e][members[e] >= 0]
+        places = np.flatnonzero(members[e] >= 0)
+        active = members[e][places]
         low = np.empty((n, len(active)))
         high = np.empty((n, len(active)))
         rest = np.empty(len(active))
         for j in range(len(active)):
-            rest[j] = unseen[active[j]] / sums[active[j]]
+            rest[j] = rests[e, places[j]] / sums[active[j]]
             for i in range(n):
                 low[i, j] = lower[active[j], i] / sums[active[j]]
                 high[i, j] = upper[active[j], i] / sums[active[j]]
         bounds[e] = -np.inf
         if _reach_all(upper, active, n):
-            bounds[e] = _fit(low, high, rest, counts, steps)
+            bounds[e] = _fit(Problem(low, high, spreads[e][places], rest, counts), steps, decided)
 
 
 @cached_njit(nogil=True)
@@ -84,12 +110,13 @@ def _reach_all(upper: Array, active: IntArray, n: int) -> bool:
 
 
 @cached_njit(nogil=True)
-def _fit(low: Array, high: Array, rest: Array, counts: Array, steps: int) -> tuple[float, float]:
+def _fit(problem: Problem, steps: int, decided: tuple[float, float]) -> tuple[float, float]:
     """Maximise f, nearly, by an interior point method with a line search; return proven bounds of its supremum.
 
     Near kinks of f steps may lead astray, so that the bounds are those of the best amounts and means met on the way.
     """
-    n, r = low.shape
+    counts = problem.counts
+    n, r = problem.low.shape
     total = counts.sum()
     if total == 0.0:
         return 0.0, 0.0
@@ -103,78 +130,124 @@ def _fit(low: Array, high: Array, rest: Array, counts: Array, steps: int) -> tup
     matrix = np.empty((r, r))
     slacks = np.ones(r)
     change = np.empty(r)
-    tried = np.empty(r)
     length = 1.0
     for step in range(steps):
-        value = _derivatives(low, high, rest, counts, amounts, means, slopes, matrix, True)
+        value = _derivatives(problem, amounts, means, slopes, matrix, True)
         if value == -np.inf:
             break
         if value > best_value:
             best_value = value
             best_amounts[:] = amounts
+        if best_value > decided[1]:
+            break
         if step >= _FIRST_LOOK or step == steps - 1:
-            factor = _factor(low, high, rest, counts, means)
+            factor = _factor(problem, means)
             top = _log_sum(counts, means) - total - total * log(factor) if factor > 0.0 else np.inf
             if top < least_top:
                 least_top = top
                 best_means[:] = means
-            if least_top - best_value <= GAP:
+            if least_top - best_value <= GAP or least_top < decided[0]:
                 break
-        product = 0.0
-        trace = 0.0
+        centre, slope, longest, dual = newton_step(matrix, amounts, slacks, slopes, length, change)
+        length = _searched(problem, amounts, change, value, centre, slope, longest, means)
         for j in range(r):
-            product += amounts[j] * slacks[j]
-            trace += matrix[j, j]
-        centre = (_CENTRE + (1.0 - length) ** 2) * product / r
-        for j in range(r):
-            matrix[j, j] += amounts[j] * slacks[j] + _RIDGE * trace
-            change[j] = centre + amounts[j] * slopes[j]
-        slope = 0.0
-        goal = value
-        for j in range(r):
-            tried[j] = change[j]
-        solve(matrix, change)
-        length = 1.0
-        dual = 1.0
-        for j in range(r):
-            slope += tried[j] * change[j]
-            goal += centre * log(amounts[j])
-            slopes[j] = centre / amounts[j] - slacks[j] - slacks[j] * change[j]  # the step of the slack
-            if change[j] < 0.0:
-                length = min(length, -_STEP / change[j])
-            if slopes[j] < 0.0:
-                dual = min(dual, -_STEP * slacks[j] / slopes[j])
-        for _ in range(_HALVINGS):
-            for j in range(r):
-                tried[j] = amounts[j] * (1.0 + length * change[j])
-            reached = _derivatives(low, high, rest, counts, tried, means, np.empty(r), matrix, False)
-            for j in range(r):
-                reached += centre * log(tried[j])
-            if reached >= goal + _GROWTH * length * slope - 1e-12 * abs(goal):
-                break
-            length *= 0.5
-        for j in range(r):
-            amounts[j] = tried[j]
+            amounts[j] *= 1.0 + length * change[j]
             slacks[j] += dual * slopes[j]
-    return _bounds(low, high, rest, counts, best_amounts, best_means)
+    return dual_bounds(problem, best_amounts, best_means)
+
+
+@cached_njit(nogil=True)
+def _searched(
+    problem: Problem,
+    amounts: Array,
+    change: Array,
+    value: float,
+    centre: float,
+    slope: float,
+    length: float,
+    means: Array,
+) -> float:
+    """Return the length of a step (r,), relative to the amounts, along which the barrier function grows enough."""
+    r = len(amounts)
+    goal = value
+    for j in range(r):
+        goal += centre * log(amounts[j])
+    tried = np.empty(r)
+    nothing = np.empty((0, 0))
+    for _ in range(_HALVINGS):
+        for j in range(r):
+            tried[j] = amounts[j] * (1.0 + length * change[j])
+        reached = _derivatives(problem, tried, means, np.empty(r), nothing, False)
+        for j in range(r):
+            reached += centre * log(tried[j])
+        if reached >= goal + _GROWTH * length * slope - 1e-12 * abs(goal):
+            break
+        length *= 0.5
+    return length
+
+
+@cached_njit(nogil=True)
+def _turn(low: Array, high: Array, spread: Array, amounts: Array, count: float) -> tuple[float, float, int]:
+    """The s of a channel, the slope of its sum of x kappa there, and the side of 1 on which it lies: 0, 1, or -1 at 1.
+
+    Each column alone gives an upper bound of s, from which Newton steps on a convex function descend.
+    low, high: (r,) the ends in this channel.
+    """
+    least = 0.0
+    most = 0.0
+    is_spread = False
+    for j in range(len(amounts)):
+        least += low[j] * amounts[j]
+        most += high[j] * amounts[j]
+        is_spread |= spread[j, 1] > 0.0
+    if least <= count <= most:
+        return 1.0, count, -1
+    side = 1 if count > most else 0
+    mean = most if side == 1 else least
+    if not mean > 0.0 or not is_spread:
+        return (count / mean if mean > 0.0 else np.inf), mean, side
+    ends = high if side == 1 else low
+    s = count / mean if side == 1 else 1.0
+    pole = np.inf
+    for j in range(len(amounts)):
+        part = spread[j, side] + amounts[j] * ends[j] / count
+        s = min(s, (1.0 + spread[j, side]) / part) if part > 0.0 else s
+        pole = min(pole, 1.0 + 1.0 / spread[j, side]) if spread[j, side] > 0.0 else pole
+    pole *= 1.0 - _FROM_POLE
+    for _ in range(_NEWTON):
+        s = min(s, pole)
+        mean = 0.0
+        bend = 0.0
+        for j in range(len(amounts)):
+            left = 1.0 - spread[j, side] * (s - 1.0)
+            part = amounts[j] * ends[j] / left
+            mean += part
+            bend += part * spread[j, side] / left
+        change = (s * mean - count) / (mean + s * bend)
+        s -= change
+        if abs(change) <= _SETTLED * s:
+            break
+    return min(s, pole), mean, side
+
+
+@cached_njit(nogil=True)
+def _kappa(end: float, spread: float, excess: float) -> float:
+    """The width at s = 1 + excess: excess is above -1, and its product with the spread below 1."""
+    if spread == 0.0:
+        return end * excess
+    return -end / spread * log1p(-spread * excess)
 
 
 @cached_njit(nogil=True)
 def _derivatives(
-    low: Array,
-    high: Array,
-    rest: Array,
-    counts: Array,
-    amounts: Array,
-    means: Array,
-    slopes: Array,
-    matrix: Array,
-    is_second: bool,
+    problem: Problem, amounts: Array, means: Array, slopes: Array, matrix: Array, is_second: bool
 ) -> float:
-    """Evaluate f without its constant; write the best means (n,), the slopes (r,) and the lower half of V H V (r, r).
+    """Evaluate f; write the best y / s (n,), the slopes (r,) and the lower half of V H V (r, r).
 
-    is_second: True also writes the matrix.  The value is -inf if a channel with counts has a mean of 0.
+    is_second: True also writes the matrix.  The value is -inf if a channel with counts has a mean of 0, or amounts
+    without a bound overflow.
     """
+    low, high, spread, rest, counts = problem
     n, r = low.shape
     value = 0.0
     for j in range(r):
@@ -183,27 +256,35 @@ def _derivatives(
         if is_second:
             for k in range(r):
                 matrix[j, k] = 0.0
+    row = np.empty(r)
+    reached = np.empty(r, np.int64)  # columns that reach a channel: lines and local background reach few
     for i in range(n):
-        least = 0.0
-        most = 0.0
-        for j in range(r):
-            least += low[i, j] * amounts[j]
-            most += high[i, j] * amounts[j]
-        mean = min(max(counts[i], least), most)
-        if not mean > 0.0:
+        s, slope, side = _turn(low[i], high[i], spread, amounts, counts[i])
+        if not (slope > 0.0 and s > 0.0):
             return -np.inf
-        means[i] = mean
-        value += counts[i] * log(mean) - mean
-        if least <= counts[i] <= most:
+        means[i] = counts[i] / s
+        value += counts[i] * log(means[i]) - counts[i]
+        if side < 0:
             continue
-        ends = low if counts[i] < least else high
-        ratio = counts[i] / mean
+        bend = counts[i] / s / s
+        n_reached = 0
         for j in range(r):
-            slopes[j] += (ratio - 1.0) * ends[i, j]
-            if is_second:
-                weight = amounts[j] * ends[i, j] * (ratio / mean)
-                for k in range(j + 1):
-                    matrix[j, k] += weight * ends[i, k] * amounts[k]
+            end = high[i, j] if side == 1 else low[i, j]
+            if end == 0.0:
+                continue
+            reached[n_reached] = j
+            n_reached += 1
+            width = _kappa(end, spread[j, side], s - 1.0)
+            slopes[j] += width
+            value += amounts[j] * width
+            row[j] = amounts[j] * end / (1.0 - spread[j, side] * (s - 1.0))
+            bend += row[j] * spread[j, side] / (1.0 - spread[j, side] * (s - 1.0))
+        if is_second:
+            for first in range(n_reached):
+                j = reached[first]
+                weight = row[j] / bend
+                for second in range(first + 1):
+                    matrix[j, reached[second]] += weight * row[reached[second]]
     return value
 
 
@@ -217,27 +298,35 @@ def _log_sum(counts: Array, means: Array) -> float:
 
 
 @cached_njit(nogil=True)
-def _factor(low: Array, high: Array, rest: Array, counts: Array, means: Array) -> float:
+def _factor(problem: Problem, means: Array) -> float:
     """Find a t, nearly the largest, that provably meets the condition of every column; 0 if none was found.
 
     Newton steps on a convex function approach its root from the right.  The computed value is an upper bound: ratios
-    have relative errors of at most 4 u and so have terms, rounded shapes included; the sum adds n u of their sizes.
+    have relative errors of at most 4 u, and kappa is monotone in them; terms have relative errors of at most 16 u,
+    rounded shapes included; the sum adds n u of their sizes.
     """
+    low, high, spread, rest, counts = problem
     n, r = low.shape
     t = _LARGEST
+    for i in range(n):
+        for j in range(r):
+            if spread[j, 1] > 0.0:
+                t = min(t, (1.0 - 1e-9) * (1.0 + 1.0 / spread[j, 1]) * means[i] / counts[i])
     for j in range(r):
         for _ in range(_NEWTON):
             value = -rest[j]
-            size = rest[j]
+            size = abs(rest[j])
             slope = 0.0
             for i in range(n):
                 ratio = counts[i] / means[i]
                 excess = ratio * t - 1.0 + 8.0 * U * (ratio * t + 1.0)
                 end = high[i, j] if excess > 0.0 else low[i, j]
-                value += end * excess
-                size += end * abs(excess)
-                slope += end * ratio
-            value += 2.0 * (n + 8.0) * U * size
+                width = spread[j, 1] if excess > 0.0 else spread[j, 0]
+                term = _kappa(end, width, excess)
+                value += term
+                size += abs(term)
+                slope += end * ratio / (1.0 - width * excess)
+            value += 2.0 * (n + 32.0) * U * size
             if value <= 0.0:
                 break
             if not slope > 0.0:
@@ -249,19 +338,25 @@ def _factor(low: Array, high: Array, rest: Array, counts: Array, means: Array) -
 
 
 @cached_njit(nogil=True)
-def _bounds(low: Array, high: Array, rest: Array, counts: Array, amounts: Array, means: Array) -> tuple[float, float]:
-    """A lower bound of max f at amounts and an upper bound by the dual at means (n,) above 0, rounding included.
+def dual_bounds(problem: Problem, amounts: Array, means: Array) -> tuple[float, float]:
+    r"""A lower bound of max f at amounts and an upper bound by the dual at means (n,) above 0, rounding included.
 
-    The means of amounts have a relative error of at most (r + 3) u, which moves f by (r + 3) u of counts and means.  A
-    logarithm has an error of 9 u plus 3 u of its size, a sum of n terms one of n u of their sizes.  The bounds allow
-    for twice that, and for 2^-39 of the counts that the amounts would have in all other channels.
+    For any s and slope m > 0 of the convex sum h of :math:`x_j\kappa_j` at s, the infimum of a channel is at least
+    :math:`y\log m - ms + h`.  Slopes have a relative error of at most (r + 3) u, which moves f by (r + 3) u of
+    counts and slopes.  A logarithm has an error of 9 u plus 3 u of its size, a sum of n terms one of n u of their
+    sizes.  The bounds allow for twice that, and for 2^-39 of the counts that the amounts would have in all other
+    channels.
     """
+    low, high, spread, rest, counts = problem
     n, r = low.shape
     beside = 0.0
+    beside_size = 0.0
     for j in range(r):
         beside += rest[j] * amounts[j]
+        beside_size += abs(rest[j]) * amounts[j]
     total = 0.0
     subtracted = 0.0
+    size = beside_size
     value = 0.0
     value_size = 0.0
     dual = 0.0
@@ -269,24 +364,25 @@ def _bounds(low: Array, high: Array, rest: Array, counts: Array, amounts: Array,
     is_reached = True
     for i in range(n):
         total += counts[i]
-        least = 0.0
-        most = 0.0
-        for j in range(r):
-            least += low[i, j] * amounts[j]
-            most += high[i, j] * amounts[j]
-        mean = min(max(counts[i], least), most)
+        s, mean, side = _turn(low[i], high[i], spread, amounts, counts[i])
         is_reached &= 1e-250 < mean < 1e250
-        mean = mean if 1e-250 < mean < 1e250 else counts[i]
-        subtracted += mean
-        term = counts[i] * (exponent_of(mean) * LN2 + log_mantissa(mantissa_of(mean)))
-        value += term
-        value_size += abs(term)
+        if 1e-250 < mean < 1e250:
+            term = counts[i] * (exponent_of(mean) * LN2 + log_mantissa(mantissa_of(mean)))
+            value += term
+            value_size += abs(term)
+            subtracted += mean * s if side >= 0 else mean
+            size += mean * s
+            for j in range(r if side >= 0 else 0):
+                end = high[i, j] if side == 1 else low[i, j]
+                term = amounts[j] * _kappa(end, spread[j, side], s - 1.0)
+                subtracted -= term
+                size += abs(term)
         term = counts[i] * (exponent_of(means[i]) * LN2 + log_mantissa(mantissa_of(means[i])))
         dual += term
         dual_size += abs(term)
-    error = 2.0 * U * ((n + 8.0) * value_size + (n + 3.0 * r + 64.0) * (total + subtracted + beside))
-    lower = value - subtracted - beside - error - 2.0**-39 * beside if is_reached else -np.inf
-    factor = _factor(low, high, rest, counts, means)
+    error = 2.0 * U * ((n + 8.0) * value_size + (n + 3.0 * r + 64.0) * (total + size))
+    lower = value - subtracted - beside - error - 2.0**-39 * beside_size if is_reached else -np.inf
+    factor = _factor(problem, means)
     if not factor > 0.0:
         return lower, np.inf
     turn = log(factor)

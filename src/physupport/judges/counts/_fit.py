@@ -143,30 +143,18 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts
         if not _derivatives(shapes, counts, amounts, slopes, matrix):
             return
         ascribed = 0.0
-        product = 0.0
-        trace = 0.0
         steepest = 0.0
         for j in range(r):
             ascribed += amounts[j]
-            product += amounts[j] * slacks[j]
-            trace += matrix[j, j]
             steepest = max(steepest, slopes[j])
         if total * log(max(steepest * ascribed / total, 1.0)) <= GAP:
             return
         if step >= _FIRST_LOOK and _log_sum(shapes, counts, amounts, r) - total + total * log(steepest) < floor:
             return
-        centre = (_CENTRE + (1.0 - length) ** 2) * product / r
         for j in range(r):
-            matrix[j, j] += amounts[j] * slacks[j] + _RIDGE * trace
-            change[j] = centre - amounts[j] * (1.0 - slopes[j])
-        solve(matrix, change)
-        length = 1.0
-        for j in range(r):
-            slopes[j] = centre / amounts[j] - slacks[j] - slacks[j] * change[j]  # the step of the slack
-            if change[j] < 0.0:
-                length = min(length, -_STEP / change[j])
-            if slopes[j] < 0.0:
-                length = min(length, -_STEP * slacks[j] / slopes[j])
+            slopes[j] -= 1.0
+        _, _, length, dual = newton_step(matrix, amounts[:r], slacks, slopes, length, change)
+        length = min(length, dual)
         for j in range(r):
             amounts[j] *= 1.0 + length * change[j]
             slacks[j] += length * slopes[j]
@@ -188,25 +176,68 @@ def _log_sum(shapes: Array, counts: Array, amounts: Array, r: int) -> float:
 def _derivatives(shapes: Array, counts: Array, amounts: Array, slopes: Array, matrix: Array) -> bool:
     """Write G (r,) and the lower half of VHV (r, r); False where a mean is 0."""
     r = len(slopes)
-    row = np.empty(len(slopes))
+    row = np.empty(r)
+    reached = np.empty(r, np.int64)  # columns that reach a channel: lines and local background reach few
     for j in range(r):
         slopes[j] = 0.0
         for k in range(r):
             matrix[j, k] = 0.0
     for i in range(len(counts)):
         mean = 0.0
+        n_reached = 0
         for j in range(r):
-            row[j] = shapes[i, j] * amounts[j]
-            mean += row[j]
+            if shapes[i, j] > 0.0:
+                row[j] = shapes[i, j] * amounts[j]
+                mean += row[j]
+                reached[n_reached] = j
+                n_reached += 1
         if not mean > 0.0:
             return False
         ratio = counts[i] / mean
-        for j in range(r):
+        for a in range(n_reached):
+            j = reached[a]
             slopes[j] += shapes[i, j] * ratio
             weight = row[j] * (ratio / mean)
-            for k in range(j + 1):
-                matrix[j, k] += weight * row[k]
+            for b in range(a + 1):
+                matrix[j, reached[b]] += weight * row[reached[b]]
     return True
+
+
+@cached_njit(nogil=True)
+def newton_step(
+    matrix: Array, amounts: Array, slacks: Array, slopes: Array, length: float, change: Array
+) -> tuple[float, float, float, float]:
+    """Solve for a step of an interior point method with slacks z and v z = tau, where tau falls by a factor each.
+
+    matrix: (r, r) the lower half of -V H V; it is overwritten.  slopes: (r,) of the function that is maximised; output:
+    the step of the slacks.  length: of the last step; after a short one tau falls less.  change: (r,) output: the step
+    relative to the amounts.  Returns tau, the slope of the barrier function along the step, and the largest lengths, up
+    to 1, for which amounts and slacks stay above 0.
+    """
+    r = len(change)
+    product = 0.0
+    trace = 0.0
+    for j in range(r):
+        product += amounts[j] * slacks[j]
+        trace += matrix[j, j]
+    centre = (_CENTRE + (1.0 - length) ** 2) * product / r
+    right = np.empty(r)
+    for j in range(r):
+        matrix[j, j] += amounts[j] * slacks[j] + _RIDGE * trace
+        right[j] = centre + amounts[j] * slopes[j]
+        change[j] = right[j]
+    solve(matrix, change)
+    slope = 0.0
+    longest = 1.0
+    dual = 1.0
+    for j in range(r):
+        slope += right[j] * change[j]
+        slopes[j] = centre / amounts[j] - slacks[j] - slacks[j] * change[j]
+        if change[j] < 0.0:
+            longest = min(longest, -_STEP / change[j])
+        if slopes[j] < 0.0:
+            dual = min(dual, -_STEP * slacks[j] / slopes[j])
+    return centre, slope, longest, dual
 
 
 @cached_njit(nogil=True)
@@ -226,6 +257,29 @@ def solve(matrix: Array, right: Array) -> None:
         for m in range(j + 1, r):
             right[j] -= matrix[m, j] * right[m]
         right[j] /= matrix[j, j]
+
+
+@cached_njit(nogil=True)
+def solve_sparse(matrix: Array, right: Array) -> None:
+    """Solve a positive definite system given by its lower half, in place; rows may begin with zeros."""
+    r = len(right)
+    first = np.empty(r, np.int64)
+    for j in range(r):
+        first[j] = 0
+        while first[j] < j and matrix[j, first[j]] == 0.0:
+            first[j] += 1
+        for k in range(first[j], j + 1):
+            left = matrix[j, k]
+            for m in range(max(first[j], first[k]), k):
+                left -= matrix[j, m] * matrix[k, m]
+            matrix[j, k] = left / matrix[k, k] if k < j else sqrt(max(left, 1e-300))
+        for m in range(first[j], j):
+            right[j] -= matrix[j, m] * right[m]
+        right[j] /= matrix[j, j]
+    for j in range(r - 1, -1, -1):
+        right[j] /= matrix[j, j]
+        for m in range(first[j], j):
+            right[m] -= matrix[j, m] * right[j]
 
 
 # Newton steps double the digits of a fit, of which a rough one has about a dozen bits.

@@ -56,6 +56,11 @@ class FreeRows(Rotations):
         """(m, r) orthonormal basis of e."""
         return np.asarray(self.table.bases[e, : self.table.ranks[e]].T)
 
+    @property
+    def sufficient(self) -> tuple[Field, float]:
+        """The rows, reduced."""
+        return self.reduced, 0.0
+
     def residual(self, e: int) -> Field:
         """(m, p) QW, reduced."""
         basis = self.span(e)

@@ -4,13 +4,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
-from scipy.special import chdtrc, ndtr, stdtr
+from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from ..._checks import check_count, check_indices, check_nonnegative, check_open, check_positive
+from ..._checks import (
+    check_array,
+    check_count,
+    check_indices,
+    check_nonnegative,
+    check_open,
+    check_positive,
+    read_only,
+)
 from ..._codec import rows_seed
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
-from .._judge import Verdicts
+from .._judge import Verdict, Verdicts
+from ._angle import lowered
 from ._free import FreeRows
 from ._mean import MeanRows
 from ._pooled import PooledRows
@@ -18,6 +27,7 @@ from ._rows import SCREEN_SHARE, Rotations, check_draws, count_margins
 from ._table import Finding, Outsiders, RotationTable, check_rows, check_sizes
 
 SHARE = 0.1
+LEAST_RIVALS = 50
 
 
 @final
@@ -183,6 +193,7 @@ class Rotation:
     whiteness: True looks at the noise alone in the residual of the best fit, for a remark that takes no part of the
     level.  covariance_freedom: degrees of freedom of the covariance by which table and rows were whitened, if that
     was estimated from rows without a signal; None if it is known.
+    amounts: share of the level for the intervals of the coefficients, by the product rule (`RotationJudge.interval`).
     """
 
     table: RotationTable
@@ -196,8 +207,14 @@ class Rotation:
     companions: Companions | None = None
     whiteness: bool = False
     covariance_freedom: int | None = None
+    rivals: int | None = None
+    errors: Array | None = None
+    amounts: float = 0.0
 
     def __post_init__(self) -> None:
+        self._check_rivals()
+        if self.amounts:
+            check_open("amounts", self.amounts, 0.0, 1.0)
         if self.rows not in _KINDS:
             raise MisuseError("rows", f"be one of {[*_KINDS]}", repr(self.rows))
         check_count("seed", self.seed, 0)
@@ -210,6 +227,24 @@ class Rotation:
         if self.sigma is not None:
             check_sizes("sigma", np.array([check_positive("sigma", self.sigma)]))
         check_nonnegative("penalty", self.own_penalty)
+
+    def _check_rivals(self) -> None:
+        """Refuse angles and thinned rivals where the judge has neither."""
+        if self.rivals is not None:
+            check_count("rivals", self.rivals, LEAST_RIVALS)
+        if self.errors is None:
+            return
+        errors = check_array("errors", self.errors, (self.table.size,))
+        if not (errors.min() >= 0.0 and errors.max() < 1.0):
+            raise MisuseError("errors", "be sines from 0 to below 1", f"{errors.min():g} to {errors.max():g}")
+        if self.rows != "same mean" or self.covariance_freedom is not None:
+            rule = "go with rows of one mean, whose covariance is known up to its scale"
+            remedy = "Leave the error out, or give the covariance without degrees of freedom."
+            raise MisuseError("errors", rule, "others", remedy)
+        if self.companions is not None and self.companions.tests_coefficients:
+            remedy = "Leave the error out, or the bounds."
+            raise MisuseError("errors", "go without bounds of coefficients, which they move", "both", remedy)
+        object.__setattr__(self, "errors", read_only(errors))
 
     @property
     def own_penalty(self) -> float:
@@ -226,20 +261,24 @@ class Rotation:
 @final
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """How a level is shared: companions by the product rule, then rivals and the parts of the gate by their sum."""
+    """How a level is shared: companions and intervals of amounts by the product rule, the rest by its sum."""
 
     companions: float
     rivals: float
     gate: float  # of each part
+    amounts: float
 
     @classmethod
-    def of(cls, level: float, companions: Companions | None, outsiders: Outsiders | None) -> "Levels":
+    def of(
+        cls, level: float, companions: Companions | None, outsiders: Outsiders | None, amounts: float = 0.0
+    ) -> "Levels":
         """At most the level together."""
-        beside = 0.0 if companions is None else companions.share * level
-        rotations = level if companions is None else 1.0 - (1.0 - level) / (1.0 - beside)
+        tested = 0.0 if companions is None else companions.share * level
+        beside = tested + amounts * level
+        rotations = level if beside == 0.0 else 1.0 - (1.0 - level) / (1.0 - beside)
         share = 0.0 if outsiders is None else outsiders.share
         parts = 1 if outsiders is None else len(outsiders.parts)
-        return cls(beside, rotations * (1.0 - share), rotations * share / parts)
+        return cls(tested, rotations * (1.0 - share), rotations * share / parts, amounts * level)
 
 
 @final
@@ -280,7 +319,7 @@ class RotationJudge:
 
     def levels(self, level: float) -> Levels:
         """Share this level between the tests."""
-        return Levels.of(level, self.spec.companions, self.spec.outsiders)
+        return Levels.of(level, self.spec.companions, self.spec.outsiders, self.spec.amounts)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number is kept
     def verdicts(self, explanations: IntArray, level: float | None = None) -> Verdicts:
@@ -288,8 +327,30 @@ class RotationJudge:
 
         level: another one than its own, known before these rows were read.
         """
-        levels = self.levels(self.level if level is None else level)
         chosen = check_indices("explanations", explanations, self.size)
+        asked = self.level if level is None else level
+        if self.spec.errors is None:
+            return self._verdicts(chosen, asked)
+        codes = np.full(len(chosen), Verdict.ADMISSIBLE, dtype=np.uint8)  # at a level of 0 everything is kept
+        bounds = np.full((2, len(chosen)), -np.inf)
+        levels = self._lowered(chosen, asked)
+        for lower in np.unique(levels[levels > 0.0]).tolist():
+            alike = np.flatnonzero(levels == lower)
+            judged = self._verdicts(chosen[alike], lower)
+            codes[alike] = judged.codes
+            bounds[:, alike] = [judged.lower, judged.upper]
+        return Verdicts(codes, *bounds)
+
+    def _lowered(self, explanations: IntArray, level: float) -> Array:
+        """(k,) levels at which explanations are judged whose responses are right up to an angle."""
+        assert isinstance(self.rows, MeanRows)
+        assert self.spec.errors is not None
+        sines = np.minimum(self.spec.errors[explanations] * self.rows.stretches(explanations), 1.0)
+        tangents = sines / np.sqrt(np.maximum(1.0 - sines**2, 1e-300))
+        return lowered(self.rows, explanations, level, tangents)
+
+    def _verdicts(self, chosen: IntArray, level: float) -> Verdicts:
+        levels = self.levels(level)
         lower, upper = count_margins(self.rows.rivals(chosen, levels.rivals), levels.rivals, self.spec.draws)
         if self.spec.companions is not None:
             margins = self._companion_margins(self.spec.companions, chosen, levels.companions)
@@ -315,13 +376,35 @@ class RotationJudge:
         margins = np.log(level) - np.log(p_values)
         return np.maximum(below, margins - _CLOSED_ERROR), np.maximum(above, margins + _CLOSED_ERROR)
 
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
+    def interval(self, e: int, place: int, level: float) -> tuple[float, float]:
+        r"""Student's interval of one coefficient of e, at an equal part of the share of this level for amounts.
+
+        It uses :math:`(Pz, |Qz|)` alone, so that rotations are exact given it, as they are given the companions.  All
+        coefficients of e lie in theirs with probability at least 1 minus the share, by the sum over them.
+        place: of the column in the support.
+        """
+        fitted, spread = self.rows.coefficients(e)
+        if len(fitted) <= place:
+            return -np.inf, np.inf
+        energy, freedom = self.rows.residuals(e)
+        tail = 0.5 * self.levels(level).amounts / len(fitted)
+        known = self.rows.own_sigma
+        quantile = -float(ndtri(tail) if known > 0.0 else stdtrit(freedom, tail))
+        scale = known or np.sqrt(energy / freedom)
+        rounding = self.rows.rounding(e)
+        half = float(spread[place] * (quantile * (scale + rounding) * (1.0 + _CLOSED_ERROR) + rounding))
+        value = float(np.real(fitted[place]))
+        return (value - half, value + half) if half < np.inf else (-np.inf, np.inf)  # no number has no ends, either
+
     def facts(self, possible: IntArray) -> dict[str, Any]:
         """Return the findings of the gate about the best fit, if these explanations are possible at the end of a run.
 
         Labels are withheld where the gate rejects the best fit and not all others, which may be left by accident.
         """
-        best = self._best()
-        levels = self.levels(self.level)
+        best = self.best()
+        own = self.level if self.spec.errors is None else float(self._lowered(np.array([best]), self.level)[0])
+        levels = self.levels(own)
         level = levels.gate
         whiteness = self.rows.whiteness(best) if self.spec.whiteness else None
         findings: list[Finding] = []
@@ -334,8 +417,8 @@ class RotationJudge:
             further = self.rows.further(best)
             if further is not None:
                 # Its p-value is multiplied by the level of a part of the gate over its own: both are compared with one.
-                own = levels.rivals * (1.0 - SCREEN_SHARE)
-                rivals = replace(further, closed=min(1.0, further.p * level / own))
+                share = levels.rivals * (1.0 - SCREEN_SHARE)
+                rivals = replace(further, closed=min(1.0, further.p * level / share))
                 findings.insert(0, rivals)
                 is_rejected = is_rejected or rivals.p <= level
         return {
@@ -349,7 +432,7 @@ class RotationJudge:
         }
 
     @np.errstate(divide="ignore", invalid="ignore")
-    def _best(self) -> int:
+    def best(self) -> int:
         """The best fit that its coefficients do not exclude, if there is one.
 
         One that they exclude is no answer, whether or not its residual is white: looked at instead of the best answer

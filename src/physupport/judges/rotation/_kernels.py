@@ -106,17 +106,33 @@ def _is_reached_once(
 
 @cached_njit(fastmath=_ANY_ORDER)
 def _is_reached(
-    products: Array, gram: Array, scale: float, along: Array, floors: Array, least: Array, slack: float, room: Array
+    products: Array,
+    gram: Array,
+    start: int,
+    scale: float,
+    along: Array,
+    floors: Array,
+    least: Array,
+    slack: float,
+    room: Array,
 ) -> bool:
-    """The same for any ranks: the sum of squares over components, of which floors bound the first; room: (2, BLOCK)."""
-    energy, value = room
+    """The same for any ranks: the sum of squares over components, of which floors bound the first; room: (2, BLOCK).
+
+    products (r, M) and gram (l, r, M) of all rivals, of which BLOCK from start on are looked at: rows of the whole are
+    in one piece, which the compiler has to know to use vectors.
+    """
+    energy = room[0]
+    value = room[1]
     energy[:] = slack
     for k in range(gram.shape[1]):
+        row = products[k][start : start + BLOCK]
         for j in range(BLOCK):
-            value[j] = scale * products[k, j]
+            value[j] = scale * row[j]
         for i in range(len(gram)):
+            near = gram[i][k][start : start + BLOCK]
+            part = along[i]
             for j in range(BLOCK):
-                value[j] += along[i] * gram[i, k, j]
+                value[j] += part * near[j]
         for j in range(BLOCK if k == 0 else 0):
             value[j] = floors[j] if value[j] < floors[j] else value[j]
         for j in range(BLOCK):
@@ -208,8 +224,8 @@ def count(
             if is_single:
                 hit = _is_reached_once(row[part], first[part], scale, beside[0], floors[part], least[part], slack)
             else:
-                near = gram[:, :, part]
-                hit = _is_reached(drawn[:, part], near, scale, beside, floors[part], least[part], slack, room)
+                first_one = block * BLOCK
+                hit = _is_reached(drawn, gram, first_one, scale, beside, floors[part], least[part], slack, room)
             if hit:
                 counted += 1
                 break

@@ -1,11 +1,14 @@
 """One row, or rows with a common mean: rotations of a vector, and the gate for what it leaves."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
+import scipy
 
 from ..._typing import Array, Field, IntArray
+from ...laws import RANK_TOLERANCE
+from . import _thinned as thinned
 from ._kernels import BLOCK, count, count_batch, longest, padded, screen_batch
 from ._pairs import Pairs
 from ._rows import SCREEN_SHARE, Contest, Counts, Rotations, exceeding, most_rejected
@@ -24,6 +27,7 @@ from ._table import (
     near_together,
     turned,
 )
+from ._thinned import Thinned
 
 if TYPE_CHECKING:
     from ._judge import Rotation
@@ -32,15 +36,19 @@ if TYPE_CHECKING:
 _MOST_KEPT = 400_000_000
 _CHUNK = 64
 _BATCH_ENTRIES = 4_000_000
+_MOST_GROUPS = 16  # of rivals that are kept
 
 
-def real_rows(bases: Field) -> Array:
-    """(..., r, m) rows u as (..., 2r, 2m) real ones that span the same if complex; real rows as they are."""
-    if not np.iscomplexobj(bases):
-        return np.asarray(bases, dtype=np.float64)
-    plain = np.concatenate([bases.real, bases.imag], axis=-1)
-    turned = np.concatenate([-bases.imag, bases.real], axis=-1)
-    return np.concatenate([plain, turned], axis=-2)
+class Rivals(NamedTuple):
+    """Rivals in blocks of near ones, filled up to whole blocks (M')."""
+
+    places: IntArray  # (M,) where each explanation stands among them, -1 of those that are none
+    flat: Array  # (r M', m) bases by component, so that slices over rivals are contiguous
+    needed: Array  # (M',) energies that reach the statistic
+    errors: Array  # (M',) of spans
+    ranks: IntArray  # (M',)
+    floors: Array  # (M',)
+    products: Array | None  # (B, r, M') of all draws with all of them; None if they are too many for memory
 
 
 @final
@@ -58,6 +66,7 @@ class MeanRows(Rotations):
         Rotations.__init__(self, spec, rows)
         sides = self._sides()
         self.bases = self._turned_bases(sides)  # (M, r, m) real orthonormal rows
+        self._kept_rivals: dict[int, Rivals] = {}
         self.floors = np.where(sides != 0, 0.0, -np.inf)  # (M,) that the first product with a basis is raised to
         mean = self.rows.mean(axis=0)
         self.vector: Array = self.beside(np.sqrt(len(self.rows)) * mean[:, None])[0]  # (m,) w
@@ -83,9 +92,14 @@ class MeanRows(Rotations):
         return sides
 
     def _turned_bases(self, sides: IntArray) -> Array:
-        """Give the first row of each basis the sign that the fit must have, if any."""
-        bases = self.table.bases
-        rows = real_rows(bases.astype(np.complex128) if self.parts == 2 else bases)
+        """Give the first row of each basis the sign that the fit must have, if any.
+
+        Complex rows u (M, r, m) become real ones (M, 2r, 2m) that span the same.
+        """
+        rows = self.table.bases
+        if self.parts == 2:
+            turned_rows = np.concatenate([-rows.imag, rows.real], axis=-1)
+            rows = np.concatenate([np.concatenate([rows.real, rows.imag], axis=-1), turned_rows], axis=-2)
         signed = np.flatnonzero(sides)
         if not signed.size:
             return rows
@@ -118,6 +132,11 @@ class MeanRows(Rotations):
         native = self.vector[:size] + 1j * self.vector[size:] if self.parts == 2 else self.vector
         return native, self.table.complement.conj().T @ self.table.atoms[:, support]
 
+    @property
+    def sufficient(self) -> tuple[Field, float]:
+        """The mean, and the scatter."""
+        return self.mean_and_atoms([])[0][:, None], self.scatter
+
     @cached_property
     def normals(self) -> tuple[Array, Array, Array]:
         """(B, m) g, (B,) its squared norms, and (B,) h."""
@@ -138,27 +157,49 @@ class MeanRows(Rotations):
         return pairs if pairs.is_safe else None
 
     @cached_property
-    def _blocks(self) -> tuple[IntArray, Array, Array, Array, IntArray, Array]:
-        """Rivals in blocks of near ones, filled up to whole blocks (M').
+    def thinned(self) -> Thinned | None:
+        """The groups of explanations whose rivals are thinned out; None where all meet all."""
+        most = self.spec.rivals
+        return None if most is None or most >= self.table.size else Thinned(self.bases, most)
 
-        The place (M,) of each; bases (r M', m) by component, so that slices over rivals are contiguous; and (M',)
-        energies that reach the statistic, errors of spans, ranks and floors.
-        """
-        order = near_together(self.bases, BLOCK)
+    @cached_property
+    def _all_rivals(self) -> Rivals:
+        return self._among(np.arange(self.table.size))
+
+    def _among(self, chosen: IntArray) -> Rivals:
+        """These explanations as rivals."""
+        order = chosen[near_together(self.bases[chosen], BLOCK)]
         filled = padded(self.bases[order].transpose(1, 2, 0))  # (r, m, M')
         flat = np.ascontiguousarray(filled.swapaxes(1, 2)).reshape(-1, len(self.vector))
         errors = self.table.errors
-        least = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
+        slack = (self.unit + 8.0 * errors) * (self.vector @ self.vector)
+        least = self.contest.least(slack, chosen)
         needed = (padded(least[order], np.inf), padded(errors[order]), padded(self.ranks[order], 0))
-        return np.argsort(order), flat, *needed, padded(self.floors[order], -np.inf)
+        places = np.full(self.table.size, -1)
+        places[order] = np.arange(len(order))
+        products = None
+        if 8 * self.spec.draws * len(flat) <= _MOST_KEPT:
+            products = (self.normals[0] @ flat.T).reshape(self.spec.draws, self.bases.shape[1], -1)
+        return Rivals(places, flat, *needed, padded(self.floors[order], -np.inf), products)
 
-    @cached_property
-    def _products(self) -> Array | None:
-        """(B, r, M') products of all draws with all rivals; None if they are too many for memory."""
-        flat = self._blocks[1]
-        if 8 * self.spec.draws * len(flat) > _MOST_KEPT:
-            return None
-        return (self.normals[0] @ flat.T).reshape(self.spec.draws, self.bases.shape[1], -1)
+    def stretches(self, explanations: IntArray) -> Array:
+        r"""(k,) at least :math:`\sum_j|A_jx_j| / |\sum_jA_jx_j|` over the elements j of a support.
+
+        Atoms of one name are columns of one element.  With :math:`U_j` a basis of each and s the least singular value
+        of all together, it is the root of their number over s.
+        """
+        return np.array([self._stretch(int(e)) for e in explanations])
+
+    def _stretch(self, e: int) -> float:
+        support = self.table.supports[e]
+        names = self.table.names or tuple(map(str, range(self.table.atoms.shape[1])))
+        elements = [[i for i in support if names[i] == name] for name in dict.fromkeys(names[i] for i in support)]
+        if len(elements) < 2:
+            return 1.0
+        columns = self.table.complement.conj().T @ self.table.atoms
+        bases = [scipy.linalg.orth(columns[:, own], RANK_TOLERANCE) for own in elements]
+        least = float(np.linalg.svd(np.hstack(bases), compute_uv=False)[-1])
+        return float(np.sqrt(len(elements))) / max(least, EPS)
 
     def rounding(self, e: int) -> float:
         """Rounding error as a length: of the vector, and of the span that is taken off."""
@@ -166,22 +207,49 @@ class MeanRows(Rotations):
 
     def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
         """Explanations in batches, and in each the draws in chunks that all share."""
+        if self.thinned is not None:
+            few = self._among_few(self.thinned, explanations, level, is_full=is_full)
+            number = most_rejected(level * (1.0 - thinned.SHARE), self.spec.draws)
+            counts = few[:2].astype(np.int64)
+            return Counts(counts[0], counts[1], few[2] * (SCREEN_SHARE / thinned.SHARE), number)
         if self._pairs is not None:
             return self._pairs.counts(explanations, level, is_full=is_full)
-        size = max(1, _BATCH_ENTRIES // (self.bases.shape[1] * len(self._blocks[1])))
-        batches = [explanations[i : i + size] for i in range(0, len(explanations), size)]
-        counted = [self._batch(batch, level, is_full=is_full) for batch in batches]
-        least, most, bound = np.concatenate([np.empty((3, 0)), *counted], axis=1)
-        return Counts(least.astype(np.int64), most.astype(np.int64), bound)
+        table = self._batches(self._all_rivals, explanations, level, is_full=is_full)
+        return Counts(table[0].astype(np.int64), table[1].astype(np.int64), table[2])
 
-    def _batch(self, explanations: IntArray, level: float, *, is_full: bool) -> Array:
+    def _among_few(self, groups: Thinned, explanations: IntArray, level: float, *, is_full: bool) -> Array:
+        """(3, k) what `_batches` counts, of each group among its own rivals; a screen in closed form comes first."""
+        counted = np.empty((3, len(explanations)))
+        own = groups.of[explanations]
+        for number in np.unique(own).tolist():
+            chosen = np.flatnonzero(own == number)
+            rivals = self._group_rivals(groups, number)
+            counted[:, chosen] = self._batches(rivals, explanations[chosen], level, is_full=is_full)
+        return counted
+
+    def _group_rivals(self, groups: Thinned, number: int) -> Rivals:
+        """The rivals of one group; those of the last few groups are kept, as levels ask for them in turn."""
+        if number not in self._kept_rivals:
+            while len(self._kept_rivals) >= _MOST_GROUPS:
+                self._kept_rivals.pop(next(iter(self._kept_rivals)))
+            self._kept_rivals[number] = self._among(groups.rivals[number])
+        return self._kept_rivals[number]
+
+    def _batches(self, rivals: Rivals, explanations: IntArray, level: float, *, is_full: bool) -> Array:
+        """(3, k) what `_batch` counts, of a number of explanations at a time."""
+        size = max(1, _BATCH_ENTRIES // (self.bases.shape[1] * len(rivals.flat)))
+        batches = [explanations[i : i + size] for i in range(0, len(explanations), size)]
+        counted = [self._batch(rivals, batch, level, is_full=is_full) for batch in batches]
+        return np.concatenate([np.empty((3, 0)), *counted], axis=1)
+
+    def _batch(self, rivals: Rivals, explanations: IntArray, level: float, *, is_full: bool) -> Array:
         """(3, k) fewest and most exceedances, and bounds of the p-values; all draws exceed for what fits best.
 
         Under a rotation of e its own fit stays, so that of the best every draw reaches the statistic.
         """
         bases = self.bases[explanations]
         own_errors = self.table.errors[explanations][:, None]
-        places, flat, needed, errors, ranks, floors = self._blocks
+        places, flat, needed, errors, ranks, floors, _ = rivals
         along = bases @ self.vector  # (k, r)
         left = self.vector - np.einsum("kr,krm->km", along, bases)
         radii = np.sqrt((left**2).sum(axis=1) + self.scatter)
@@ -192,8 +260,11 @@ class MeanRows(Rotations):
         is_best = ~(fits < least[rows, places[explanations]] - self.unit * whole)
         grams = (bases.reshape(-1, len(self.vector)) @ flat.T).reshape(*along.shape, along.shape[1], -1)
         bounds = np.full(len(explanations), np.inf)
-        limit = SCREEN_SHARE * level
-        if not is_full:
+        share = SCREEN_SHARE if self.thinned is None else thinned.SHARE
+        limit = share * level
+        if not is_full and self.thinned is not None:
+            bounds = self.thinned.p_values(self, explanations, ~is_best)
+        elif not is_full:
             is_known = self.own_sigma > 0.0
             slack = 2.0 * self.unit * whole
             lengths = np.full(len(radii), self.own_sigma) if is_known else radii
@@ -202,26 +273,29 @@ class MeanRows(Rotations):
         counted = np.stack([np.where(is_best, self.spec.draws, 0), np.full(len(rows), self.spec.draws), bounds])
         chosen = np.flatnonzero(~is_best & ~(bounds <= limit))
         # p <= level exactly if fewer than `number` exceed; a full run neither has enough nor too few.
-        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.spec.draws)
+        number = most_rejected(level * (1.0 - share), self.spec.draws)
+        if number == 0 and not is_full:  # no draws could reject at so small a level
+            counted[0, chosen] = self.spec.draws
+            return counted
         stops = (self.spec.draws + 1, 0) if is_full else (number, number)
         problem = (grams[chosen], along[chosen], floors, least[chosen], radii[chosen])
-        counted[:2, chosen] = self._counted(bases[chosen], problem, stops)
+        counted[:2, chosen] = self._counted(rivals, bases[chosen], problem, stops)
         return counted
 
     def _counted(
-        self, bases: Array, problem: tuple[Array, Array, Array, Array, Array], stops: tuple[int, int]
+        self, rivals: Rivals, bases: Array, problem: tuple[Array, Array, Array, Array, Array], stops: tuple[int, int]
     ) -> IntArray:
         """(2, k) fewest and most exceedances; problem: as `count_batch` takes it."""
         counted = np.zeros(len(bases), dtype=np.int64)
         remaining = np.full(len(bases), self.spec.draws)
-        kept = self._products
+        kept = rivals.products
         step = _CHUNK if kept is None else self.spec.draws
         for start in range(0, self.spec.draws if len(bases) else 0, step):
             chosen = slice(start, min(start + step, self.spec.draws))
             normals, squares, scatter = (drawn[chosen] for drawn in self.normals)
             products = kept
             if products is None:
-                products = (normals @ self._blocks[1].T).reshape(len(normals), self.bases.shape[1], -1)
+                products = (normals @ rivals.flat.T).reshape(len(normals), self.bases.shape[1], -1)
             count_batch(
                 products,
                 bases @ normals.T,

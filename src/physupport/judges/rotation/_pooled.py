@@ -18,8 +18,9 @@ from scipy.special import betainc, betaincc
 
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
+from ._kernels import BLOCK
 from ._rows import LEAST_FREEDOM, SCREEN_SHARE, Rotations, exceeding, most_rejected
-from ._table import EPS, LEFT, OUTSIDERS, OWN_SHARE, RIVALS, SCATTER, SPECTRA, Draws, Finding
+from ._table import EPS, LEFT, OUTSIDERS, OWN_SHARE, RIVALS, SCATTER, SPECTRA, Draws, Finding, near_together
 
 if TYPE_CHECKING:
     from ._judge import Rotation
@@ -80,6 +81,7 @@ class PooledRows(Rotations):
             moments = moments + self.scatter @ self.scatter.conj().T
         self._root: Field = np.linalg.inv(np.linalg.cholesky(moments))  # (m, m) makes A the identity
         self._atoms = self.beside(self.table.atoms)
+        self._further = self._thinned_atoms()
         self.signal = self._signal()
         # Rounding of the rows, and that of a span over the angle by which it is turned.
         values = np.linalg.svd(self._root, compute_uv=False)
@@ -87,6 +89,15 @@ class PooledRows(Rotations):
         self._unit = float(terms * values[0] * np.linalg.norm(self.rows))
         self._turn = float(8.0 * values[0] / values[-1] * np.linalg.norm(self.signal))
         self._roots: dict[tuple[int, int], tuple[Field, Array]] = {}
+
+    def _thinned_atoms(self) -> IntArray:
+        """(k,) the atoms that are tried as further columns: all, or those of explanations that are spread over all."""
+        most = self.spec.rivals
+        if most is None or most >= self.table.size:
+            return np.arange(self.table.atoms.shape[1])
+        real = np.concatenate([self.table.bases.real, self.table.bases.imag], axis=2)
+        order = near_together(real, BLOCK)[:: -(-self.table.size // most)]
+        return np.unique(np.concatenate([np.array(self.table.supports[e], dtype=np.int64) for e in order.tolist()]))
 
     def beside(self, columns: Field) -> Field:
         """Columns (q, k) beside the background (m, k), A being the identity."""
@@ -168,7 +179,7 @@ class PooledRows(Rotations):
 
     def count(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
         """Every atom of the table is a further column of each explanation; the one that fits best counts."""
-        found = self.ratios(e, self._atoms)
+        found = self.ratios(e, self._atoms[:, self._further])
         if not found.chosen.size:
             return self.spec.draws, self.spec.draws, np.inf
         bound = np.inf if is_full else self.tail(e, found.least) * len(found.values)
@@ -179,11 +190,11 @@ class PooledRows(Rotations):
 
     def further(self, e: int) -> Finding | None:
         """The atom that fits best beside e."""
-        found = self.ratios(e, self._atoms)
+        found = self.ratios(e, self._atoms[:, self._further])
         if not found.chosen.size:
             return None
         place = int(found.values.argmax())
-        atom = int(found.chosen[place])
+        atom = int(self._further[found.chosen[place]])
         name = self.table.names[atom] if self.table.names else f"atom {atom}"
         counted = self.exceedances(e, found, self.spec.draws, self.spec.draws + 1, RIVALS)
         is_own = bool(found.shares[place] <= 1.0 - OWN_SHARE)

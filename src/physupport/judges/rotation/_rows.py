@@ -67,9 +67,13 @@ class Contest:
         """(M,) the statistic of each rival."""
         return self.weights * self.fits - self.offsets
 
-    def least(self, slack: Array) -> Array:
-        """(M,) the energies at which a rival reaches the statistic of the data, whose fits are off by up to slack."""
-        return np.asarray(((self.scores - self.weights * slack).max() + self.offsets) / self.weights)
+    def least(self, slack: Array, chosen: IntArray | slice = slice(None)) -> Array:
+        """(M,) the energies at which a rival reaches the statistic of the data, the largest among the chosen ones.
+
+        Fits are off by up to slack (M,).
+        """
+        lowest = self.scores - self.weights * slack
+        return np.asarray((lowest[chosen].max() + self.offsets) / self.weights)
 
 
 def most_rejected(level: float, draws: int) -> int:
@@ -180,6 +184,14 @@ class Rotations:
 
     def mean_and_atoms(self, support: list[int]) -> tuple[Field, Field]:
         """Root T times the mean (m,), and atoms (m, r), beside the background."""
+        raise NotImplementedError
+
+    @property
+    def sufficient(self) -> tuple[Field, float]:
+        """(m, k) columns beside the background with the second moments of the rows, and the scatter about their mean.
+
+        Rows that share a mean have one column, root T times the mean; others have no scatter.
+        """
         raise NotImplementedError
 
     def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import numpy as np
+import scipy  # its parts are slow to load, and other judges take draws, too
 from numpy.random import PCG64, SeedSequence
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincinv, ndtri
 
 from ..._checks import check_columns, check_open, check_support, check_whole, read_only
 from ..._errors import MisuseError
@@ -37,12 +37,12 @@ class Draws:
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         """Standard normal numbers."""
-        return np.asarray(ndtri(self.uniform(shape)))
+        return np.asarray(scipy.special.ndtri(self.uniform(shape)))
 
     def chi_square(self, degrees: Array | float, shape: tuple[int, ...]) -> Array:
         """Chi-square numbers; of 0 degrees 0."""
         half = np.broadcast_to(np.asarray(degrees, dtype=np.float64) / 2.0, shape)
-        drawn = gammaincinv(np.maximum(half, 0.5), self.uniform(shape))
+        drawn = scipy.special.gammaincinv(np.maximum(half, 0.5), self.uniform(shape))
         return np.where(half > 0.0, 2.0 * drawn, 0.0)
 
     def field_normal(self, shape: tuple[int, ...], is_complex: bool) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """Rows that are linear in open coefficients: the likelihood of the best ones, and of the best noise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, final
 
@@ -10,10 +10,28 @@ from flint import arb, arb_mat, ctx
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
 from ...io import RowSource, as_complex, as_pairs
+from .._autoregressive import Correlated, autoregressive
 from .._design import Design
-from .._opponents import Mixture, Point, covariance_point, leading_point, likely_mixture, mean_point
+from .._noise_shape import Independent, NoiseShape, Spectra, independent
+from .._opponents import (
+    Mixture,
+    Point,
+    Product,
+    band_rows,
+    correlated_point,
+    covariance_point,
+    free_mixture,
+    leading_point,
+    likely_mixture,
+    mean_point,
+    whole_point,
+)
 from .._stream import Scores
-from ._widths import Ball, Bounded, Cone, Nonnegative, ball_matrix, normal_equations, square
+from ._angles import Cone, Tilted
+from ._densities import SumStream
+from ._open_rows import best_noise, cost_ball, cost_bounds
+from ._profile import Profile, Residual, profile_of
+from ._widths import Ball, Bounded, Nonnegative, ball_matrix, normal_equations, square
 
 _EPS = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-8
@@ -50,13 +68,15 @@ class LinearStream:
     checkpoints: IntArray
     is_complex: bool
     fits: dict[int, Fit] | None = None  # by support, kept where rows propose: opponents have them, too
+    spectra: dict[tuple[int, int], Spectra | None] = field(default_factory=dict)  # by support and checkpoint
+    roots: "tuple[list[Field], Array] | None" = None  # of these rows, where they are known: `_roots`
 
     def __post_init__(self) -> None:
         _check_residual(self.design)
 
     def widened(self, error: float) -> "LinearStream":
         """The stream for responses that are right to within an error; requires an error scale of its design."""
-        return LinearStream(self.design.widened(error), self.rows, self.checkpoints, self.is_complex)
+        return replace(self, design=self.design.widened(error), fits=None)
 
     @property
     def n_keys(self) -> int:
@@ -71,12 +91,21 @@ class LinearStream:
             raise MisuseError("rows", f"be of sizes up to {_LARGEST:g}", "larger ones", "Choose another unit.")
         return as_complex(table.T).T if self.is_complex else table
 
+    def moved(
+        self, columns: Field, active: IntArray | None, supports: IntArray, radii: Array | None = None
+    ) -> "LinearStream":
+        """The same rows under explanations with other columns (q, k), as measured, see `Design.moved`."""
+        design = self.design.moved(columns, active, supports, radii)
+        return replace(self, design=design, fits=None, spectra={}, roots=self._roots)
+
     @cached_property
     def _roots(self) -> tuple[list[Field], Array]:
         r"""Up to each checkpoint F, (k, q), with :math:`F^\top\bar F` the second moments, and (c,) sums of squares.
 
         Second moments are those of all rows or, where these share a mean, of as many rows that are the mean.
         """
+        if self.roots is not None:
+            return self.roots
         pieces = np.split(self._table[: self.checkpoints[-1]], self.checkpoints[:-1])
         squares = np.cumsum([(np.abs(piece) ** 2).sum() for piece in pieces])
         if self.design.rows == "same mean":
@@ -110,9 +139,8 @@ class LinearStream:
             return None
         free = np.full(design.background.shape[1], np.inf)
         radii = np.append(design.radii[active], np.zeros(len(free)))
-        return Ball.of(
-            radii, np.append(design.low[active], -free), np.append(design.high[active], free), self.is_complex
-        )
+        ends = np.append(design.low[active], -free), np.append(design.high[active], free)
+        return Ball.of(radii, *ends, self.is_complex, Bounded.of(design, active))
 
     def _bounds(self, key: int) -> Bounded | None:
         """The bounds of common coefficients, where responses have no width of their own."""
@@ -122,9 +150,26 @@ class LinearStream:
         """The response of a key that is known up to an angle, where every row has coefficients of its own."""
         active = self._active(key)
         radii = self.design.radii
-        if radii is None or not len(active) or self.design.rows == "same mean":
+        if radii is None or self.design.rows == "same mean" or len(active) != 1 or self.design.background.shape[1]:
             return None
         return Cone.of(self.design.columns[:, active[0]], float(radii[active[0]]))
+
+    def _tilted(self, key: int) -> Tilted | None:
+        """The span of a key with several responses that are known up to an angle, or one beside a background."""
+        active = self._active(key)
+        radii = self.design.radii
+        if radii is None or self.design.rows == "same mean" or not len(active) or self._cone(key) is not None:
+            return None
+        return Tilted.of(self._columns(key), np.append(radii[active], np.zeros(self.design.background.shape[1])))
+
+    def _tilted_fit(self, tilted: Tilted) -> Fit:
+        """The most that a span within the angle holds, and what it leaves."""
+        roots, squares = self._roots
+        found = [tilted.gains(root.T @ root.conj()) for root in roots]
+        held = np.array([each[0] for each in found])
+        (q, m) = tilted.basis.shape
+        off = np.array([each[1] for each in found]) + 32.0 * _EPS * (q + self.checkpoints + 8) * squares
+        return Fit(held, np.maximum(squares - held.sum(axis=1), 0.0), off, q - m)
 
     def _within(self, cone: Cone) -> Fit:
         """The most that a response within the angle holds, and what it leaves."""
@@ -142,18 +187,22 @@ class LinearStream:
         return kept[support]
 
     def _fitted(self, key: int) -> Fit:
+        cone = self._cone(key)
+        if cone is not None:
+            return self._within(cone)
+        tilted = self._tilted(key)
+        if tilted is not None:
+            return self._tilted_fit(tilted)
         roots, squares = self._roots
         basis, least = _basis(self._columns(key))
         width = self._width(key)
         if width is not None:
             means = np.concatenate(roots)  # of rows that share one
-            near, off = width.energies(means, self._columns(key))
+            counts = self.checkpoints.astype(np.float64)
+            near, off = (counts * each for each in width.energies(means / np.sqrt(counts)[:, None], self._columns(key)))
             scatter = np.maximum(squares - (np.abs(means) ** 2).sum(axis=1), 0.0)
             off = np.asarray(off + 32.0 * _EPS * (len(basis) + self.checkpoints + 8) * squares)
             return Fit((squares - scatter)[:, None], scatter + near, off, len(basis) - basis.shape[1])
-        cone = self._cone(key)
-        if cone is not None:
-            return self._within(cone)
         within = [root @ basis.conj() for root in roots]  # (k, r) each
         inside = np.array([[(np.abs(part) ** 2).sum()] for part in within])
         rest = np.maximum(squares - inside[:, 0], 0.0)
@@ -185,11 +234,31 @@ class LinearStream:
         rank = np.linalg.matrix_rank(columns) if self.design.radii is None else len(mean)
         return mean, float(self.fit(key).rest[-1] / max(self.parts * (count * len(mean) - rank), 1))
 
+    def profile(self, key: int, column: int) -> Profile | None:
+        """The likelihood as a function of the coefficient of an active column; None where it has no closed form.
+
+        Bounds of the other coefficients are left out, which can only raise the likelihood.
+        """
+        if self.is_complex or self.design.rows != "same mean" or self._width(key) is not None:
+            return None
+        counts = self.checkpoints.astype(np.float64)
+        means = np.concatenate(self._roots[0]) / np.sqrt(counts)[:, None]
+        columns = self._columns(key)
+        fit = self.fit(key)
+        sigma = self.design.deviations[key % len(self.design.deviations)]
+        place = self._active(key).tolist().index(column)
+        bounds = self._bounds(key)
+        above = np.zeros(len(counts)) if bounds is None else counts * np.sum(bounds.rises(means, columns), axis=0)
+        variance = None if sigma is None else float(sigma) ** 2
+        return profile_of(columns, place, means, counts, Residual(fit.rest + fit.error, above), variance)
+
     def covariance(self, key: int) -> Point:
         """The covariance of sources and the noise that fit all rows best."""
         cone = self._cone(key)
         root = self._roots[0][-1]
-        basis, _ = _basis(self._columns(key) if cone is None else cone.best(root.T @ root.conj())[1][:, None])
+        tilted = self._tilted(key)
+        columns = self._columns(key) if tilted is None else tilted.gains(root.T @ root.conj())[2]
+        basis, _ = _basis(columns if cone is None else cone.best(root.T @ root.conj())[1][:, None])
         within = self._roots[0][-1] @ basis.conj()
         count = int(self.checkpoints[-1])
         values, vectors = np.linalg.eigh(within.T @ within.conj() / count)
@@ -204,8 +273,15 @@ class LinearStream:
         """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own law.
 
         That is their mean or, where every row has coefficients of its own, the leading eigenvectors of their second
-        moments: then likelihoods and fits are those of random coefficients, as a density has to predict them.
+        moments: then likelihoods and fits are those of random coefficients, as a density has to predict them.  With a
+        family of covariances of the noise, of which the bank has no member, the rows' own laws oppose alone.
         """
+        shape = self.design.noise_shape
+        if shape is not None and shape.kind == "ar":
+            return self._correlated_opponent(keys)
+        if shape is not None:
+            own = free_mixture(self._roots[0][-1], int(self.checkpoints[-1]))
+            return own if shape.kind != "diagonal" else self._independent_opponent(keys, own)
         is_mean = self.design.rows == "same mean"
         scored = (self if is_mean else self._random()).log_likelihood(keys)
         is_known = np.isfinite(scored.errors[:, -1])
@@ -221,6 +297,19 @@ class LinearStream:
         free = mean_point(np.concatenate([*self.rows.blocks()]).mean(axis=0), best)
         return likely_mixture(scores, lambda i: self._point(*self.mean(int(keys[i]))), free)
 
+    def _independent_opponent(self, keys: IntArray, free: Mixture) -> Mixture:
+        """Covariances of independent noise that fit about as well, and with half the weight the rows' own laws."""
+        found = [self.independent(int(key)) for key in keys]
+        fitted = [(each.cost, each.covariance) for each in found if each.covariance is not None]
+        if not fitted:
+            return free
+        scores = np.array([-0.5 * self.parts * self.checkpoints[-1] * cost for cost, _ in fitted])
+        (leading, *sampled) = free.parts
+        assert isinstance(leading, Point)
+        likely = likely_mixture(scores, lambda i: whole_point(fitted[i][1]), leading)
+        weights = (*likely.weights[:-1], *(0.5 * weight for weight in free.weights))
+        return Mixture((*likely.parts, *sampled), weights)
+
     def _random(self) -> "LinearStream":
         """The same rows and fits with coefficients that are random."""
         return replace(self, design=replace(self.design, is_random=True))
@@ -230,6 +319,9 @@ class LinearStream:
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """(k, c), fits of equal supports made once, and those of one dimension and noise scored together."""
+        shape = self.design.noise_shape
+        if shape is not None:
+            return self._correlated_scores(keys) if shape.kind == "ar" else self._shaped_scores(shape, keys)
         count = len(self.design.deviations)
         score = self._random_score if self.design.is_random else self._score
         supports, where = np.unique(keys // count, return_inverse=True)
@@ -270,8 +362,96 @@ class LinearStream:
         size = q * (np.abs(cost) / max(q, 1) + 8.0 + np.abs(np.log(np.maximum(scaled[1], 1e-300)))) + np.abs(cost)
         return -half * (constant + cost), half * (off + 64.0 * _EPS * q * size)
 
+    def _shaped_scores(self, shape: NoiseShape, keys: IntArray) -> Scores:
+        """(k, c) the bounds of a family of covariances of the noise; all errors are those of rounding."""
+        q = len(self.design.columns)
+        costs, errors = (
+            np.zeros((len(keys), len(self.checkpoints))),
+            np.full((len(keys), len(self.checkpoints)), np.inf),
+        )
+        for c in range(len(self.checkpoints)):
+            found = [self._spectra(int(key), c) for key in keys]
+            kinds = [(-1, -1) if each is None else (each.beside.shape[1], each.along.shape[1]) for each in found]
+            for kind in {*kinds} - {(-1, -1)}:
+                alike = [k for k, each in enumerate(kinds) if each == kind]
+                costs[alike, c], errors[alike, c] = shape.costs([each for k in alike if (each := found[k]) is not None])
+            if shape.kind == "diagonal":
+                for k, key in enumerate(keys.tolist()):
+                    costs[k, c], errors[k, c] = self._larger(costs[k, c], errors[k, c], self.independent(key, c))
+        half = 0.5 * self.parts * self.checkpoints.astype(np.float64)
+        constant = q * np.log(2.0 * np.pi / self.parts)
+        errors = half * (errors + 16.0 * _EPS * (abs(constant) + np.abs(costs)))
+        return Scores(np.where(np.isfinite(errors), -half * (constant + costs), 0.0), errors)
+
+    def _correlated_scores(self, keys: IntArray) -> Scores:
+        """(k, c) the bounds for noise that is correlated along the axis; all errors are those of rounding."""
+        found = [[self._correlated(key, count) for count in self.checkpoints.tolist()] for key in keys.tolist()]
+        costs, errors = (
+            np.array([[getattr(each, part) for each in row] for row in found]) for part in ("cost", "error")
+        )
+        return Scores(np.where(np.isfinite(errors), -0.5 * costs, 0.0), 0.5 * errors)
+
+    def _correlated(self, key: int, count: int) -> Correlated:
+        """The bound for noise that is correlated along the axis, of the first rows."""
+        shape = self.design.noise_shape
+        assert shape is not None
+        table = np.asarray(self._table[:count], dtype=np.float64)
+        return autoregressive(table, np.asarray(self._columns(key)), shape.between)
+
+    def _correlated_opponent(self, keys: IntArray) -> Mixture:
+        """Fits that are about as likely and, with half the weight, the mean of the rows with their own noise."""
+        found = [self._correlated(int(key), int(self.checkpoints[-1])) for key in keys]
+        scores = np.array([-0.5 * each.cost if np.isfinite(each.error) else -np.inf for each in found])
+        if not np.isfinite(scores).any():
+            rule = "leave a residual to take the noise from"
+            raise MisuseError("proposal rows", rule, "none", "Leave more rows to propose, or take fewer columns.")
+        best = found[int(scores.argmax())]
+        mean = np.asarray(self._table.mean(axis=0), dtype=np.float64)
+        count = int(self.checkpoints[-1])
+        own = autoregressive(np.asarray(self._table - mean, dtype=np.float64), np.zeros((len(mean), 0)))
+        is_seen = count > 1 and np.isfinite(own.error)
+        noise = own.noise * count / (count - 1) if is_seen else best.noise
+        free = correlated_point(mean, noise, own.correlation if is_seen else best.correlation)
+        return likely_mixture(
+            scores, lambda i: correlated_point(found[i].mean, found[i].noise, found[i].correlation), free
+        )
+
+    @staticmethod
+    def _larger(cost: float, error: float, other: Independent) -> tuple[float, float]:
+        """The larger of two lower bounds, of which one may be open."""
+        if not np.isfinite(error) or (np.isfinite(other.error) and other.cost > cost):
+            return other.cost, other.error
+        return cost, error
+
+    def _moments(self, c: int) -> tuple[Field, float]:
+        """Mean second moments up to a checkpoint, and how far rounding may have moved them."""
+        roots, squares = self._roots
+        count = int(self.checkpoints[c])
+        off = 32.0 * _EPS * (len(self.design.columns) + count + 8) * float(squares[c]) / count
+        return roots[c].T @ roots[c].conj() / count, off
+
+    def _spectra(self, key: int, c: int) -> Spectra | None:
+        """The parts of a key that bounds of a family of covariances need; computed once."""
+        place = (key // len(self.design.deviations), c)
+        if place not in self.spectra:
+            moments, off = self._moments(c)
+            self.spectra[place] = Spectra.of(moments, self._columns(key), len(self._active(key)), off)
+        return self.spectra[place]
+
+    def independent(self, key: int, c: int = -1) -> Independent:
+        """The bound for noise that is independent between channels."""
+        moments, off = self._moments(c)
+        return independent(moments, self._columns(key), off)
+
     def enclosure(self, key: int, bits: int) -> list[arb]:
-        """By normal equations in balls; everything where columns are dependent."""
+        """By normal equations in balls; everything where columns are dependent.
+
+        Families of covariances and tilted spans have the bounds of float64: what these leave open stays open.
+        """
+        if self.design.noise_shape is not None or self._tilted(key) is not None:
+            scores = self.log_likelihood(np.array([key]))
+            ends = zip(scores.values[0].tolist(), scores.errors[0].tolist(), strict=True)
+            return [arb(value, error) for value, error in ends]
         score = self._random_ball if self.design.is_random else self._ball
         with ctx.workprec(bits):
             return [score(key, self._table[:t]) for t in self.checkpoints]
@@ -348,6 +528,54 @@ class LinearStream:
         return enclosed
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BandedStream:
+    """Rows of several blocks of channels, such as frequencies: each is scored for itself, and key by key they add up.
+
+    The blocks are independent given the explanation, which has the same active elements in all of them, and in each
+    its own coefficients and its own noise.
+    """
+
+    is_density: ClassVar[bool] = False
+
+    blocks: tuple[LinearStream, ...]
+    checkpoints: IntArray
+
+    @property
+    def n_keys(self) -> int:
+        """Those of every block."""
+        return self.blocks[0].n_keys
+
+    def widened(self, error: float) -> "BandedStream":
+        """The stream for responses that are right to within an error in every block."""
+        return BandedStream(tuple(block.widened(error) for block in self.blocks), self.checkpoints)
+
+    def opponent(self, keys: IntArray) -> Product:
+        """An opponent of each block."""
+        return Product(tuple(block.opponent(keys) for block in self.blocks))
+
+    def log_likelihood(self, keys: IntArray) -> Scores:
+        """(k, c) the sum over blocks."""
+        return SumStream(self.blocks, self.checkpoints).log_likelihood(keys)
+
+    def enclosure(self, key: int, bits: int) -> list[arb]:
+        """The same in balls."""
+        return SumStream(self.blocks, self.checkpoints).enclosure(key, bits)
+
+
+def linear_stream(
+    design: Design, rows: RowSource, checkpoints: IntArray, *, is_complex: bool, keeps_fits: bool = False
+) -> LinearStream | BandedStream:
+    """The rows under every key of a design, block by block where it has several."""
+    parts = band_rows(rows, design.bands) if design.bands > 1 else (rows,)
+    blocks = tuple(
+        LinearStream(each, part, checkpoints, is_complex, {} if keeps_fits else None)
+        for each, part in zip(design.of_bands() if design.bands > 1 else (design,), parts, strict=True)
+    )
+    return blocks[0] if len(blocks) == 1 else BandedStream(blocks, checkpoints)
+
+
 def _most_explained(cone: Cone, rows: Field) -> arb:
     """The largest part of the mean second moments of rows (T, q) that a response within the angle explains."""
     count = len(rows)
@@ -385,68 +613,3 @@ def _real_columns(columns: Field, *, is_complex: bool) -> Array:
         return np.asarray(columns, dtype=np.float64)
     turned = (columns, 1j * columns)
     return np.concatenate([np.concatenate([part.real, part.imag]) for part in turned], axis=1)
-
-
-# Zero-mean rows with sources of any covariance in white noise: the likelihood of the best covariance and noise.
-#
-# Rows :math:`N(0, N_eCN_e^* + sI)` with :math:`C \succeq 0` open.  With U an orthonormal basis of the columns,
-# :math:`\lambda` the eigenvalues of :math:`U^*RU`, R the second moments of T rows of m numbers, and
-# :math:`c = \operatorname{tr}R - \sum\lambda` what is left, the covariance within U may be any one that is at least s:
-# by von Neumann's inequality the best one has the eigenvectors of :math:`U^*RU` and eigenvalues
-# :math:`\max(\lambda_i, s)`, so that
-#
-# .. math:: -\tfrac2{\beta T}\log L = m\log\tfrac{2\pi}\beta + f(s), \qquad
-# f(s) = \sum_i\Big(\log\max(\lambda_i, s) + \frac{\lambda_i}{\max(\lambda_i, s)}\Big) + (m - r)\log s + \frac cs,
-#
-# with :math:`\beta` = 1 for real and 2 for complex rows.  f is convex in 1/s; where s is open its least value pools c
-# with the eigenvalues below s: :math:`s = (c + \sum_{\lambda_i < s}\lambda_i)/(m - r + \#\{\lambda_i < s\})`.  If
-# none is, f is the :math:`\log\det(P_ARP_A + sP_A^\perp) + m` of every Hermitian C.  f grows with all eigenvalues and
-# c.
-
-
-def best_noise(inside: Array, rest: Array, n_outside: int) -> Array:
-    """(...) the s of the least cost; inside: (..., r) eigenvalues, the largest first.  rest: (...)."""
-    total = np.asarray(rest, dtype=np.float64)
-    count = np.full(np.shape(rest), float(n_outside))
-    level = total / np.maximum(count, 1.0)
-    for value in np.moveaxis(inside, -1, 0)[::-1]:
-        is_pooled = value < level
-        total = np.where(is_pooled, total + value, total)
-        count = count + is_pooled
-        level = total / np.maximum(count, 1.0)
-    return np.asarray(level)
-
-
-@np.errstate(divide="ignore", invalid="ignore")  # nothing left to take the noise from: no largest likelihood
-def least_cost(inside: Array, rest: Array, n_outside: int, noise: float | None) -> Array:
-    """(...) f at the noise that is known, or at the best one."""
-    level = best_noise(inside, rest, n_outside) if noise is None else np.full(np.shape(rest), noise)
-    top = np.maximum(inside, level[..., None])
-    return np.asarray((np.log(top) + inside / top).sum(axis=-1) + n_outside * np.log(level) + rest / level)
-
-
-@np.errstate(invalid="ignore")
-def cost_bounds(inside: Array, rest: Array, error: Array, n_outside: int, noise: float | None) -> tuple[Array, Array]:
-    """F and how far it may be off where every eigenvalue and the rest are within an error, (...), of theirs."""
-    cost = least_cost(inside, rest, n_outside, noise)
-    below = least_cost(np.maximum(inside - error[..., None], 0.0), rest - error, n_outside, noise)
-    above = least_cost(inside + error[..., None], rest + error, n_outside, noise)
-    off = np.maximum(cost - below, above - cost)
-    # A rest that may be 0 leaves a noise that may be 0, unless it is known.
-    is_bounded = np.isfinite(off) & ((rest > error) | (noise is not None))
-    return np.where(is_bounded, cost, 0.0), np.where(is_bounded, off, np.inf)
-
-
-def cost_ball(inside: list[arb], rest: arb, n_outside: int, noise: arb | None) -> arb:
-    """F in balls, of eigenvalues in any order; the whole line where it stays open which of them are below the noise."""
-    values = sorted(inside, key=lambda value: float(value.mid()), reverse=True)
-    kept = len(values)
-    left = rest
-    while kept and values[kept - 1] < (left / (n_outside + len(values) - kept) if noise is None else noise):
-        kept -= 1
-        left += values[kept]
-    count = n_outside + len(values) - kept
-    level = noise or (left / count if count else arb(0))
-    if not level > 0 or not all(value > level for value in values[:kept]):
-        return arb(0, float("inf"))
-    return sum((value.log() + 1 for value in values[:kept]), arb(0)) + count * level.log() + left / level

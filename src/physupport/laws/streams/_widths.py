@@ -16,18 +16,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from typing import Self, final
+from typing import NamedTuple, Self, final
 
 import numpy as np
 from flint import acb_mat, arb, arb_mat
-from scipy.optimize import nnls
 
 from ..._typing import Array, BoolArray, Field, IntArray
 from .._design import RANK_TOLERANCE, Design
+from .._nonnegative import nonnegative_coefficients
 
 _EPS = float(np.finfo(np.float64).eps)
 # Directions of columns with less than this are rounding.
-_TOLERANCE = 1e-8
+TOLERANCE = 1e-8
 # More elements of either sign at once have too many combinations; they are bounded as phases are.
 _MOST_SIGNS = 8
 # From here on g counts as 1.
@@ -55,6 +55,14 @@ def normal_equations(matrix: arb_mat, rows: arb_mat) -> tuple[arb, arb_mat, arb_
     return (products.transpose() * fitted).trace(), fitted, inverse
 
 
+class _Reach(NamedTuple):
+    """Rho of rows (c,) for choices of signs (S,)."""
+
+    distances: Array  # (c, S)
+    off: Array  # (c,) how far these may be off
+    coefficients: Field  # (c, S, r) of the nearest means
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ball:
@@ -66,43 +74,103 @@ class Ball:
 
     radii: Array  # (r,) e
     signs: Array | None  # (S, r) that coefficients may have
+    bounds: "Bounded | None" = None  # that coefficients are held to, where signs are listed
 
     @classmethod
-    def of(cls, radii: Array, low: Array, high: Array, is_complex: bool) -> Self:
-        """The ball of coefficients within bounds, of which the signs are used."""
+    def of(cls, radii: Array, low: Array, high: Array, is_complex: bool, bounds: "Bounded | None" = None) -> Self:
+        """The ball of coefficients within these ends, of which the signs are used."""
         ends = zip(radii, low, high, strict=True)
         signs = [(1.0,) if a >= 0.0 or not e else (-1.0,) if b <= 0.0 else (1.0, -1.0) for e, a, b in ends]
         if is_complex or sum(map(len, signs)) - len(signs) > _MOST_SIGNS:
             return cls(radii, None)
-        return cls(radii, np.array([*product(*signs)]).reshape(-1, len(signs)))
+        return cls(radii, np.array([*product(*signs)]).reshape(-1, len(signs)), bounds)
 
     def energies(self, rows: Field, columns: Field) -> tuple[Array, Array]:
         """(c,) squared distances of rows (c, q) from the means of columns (q, r), and how far each may be off."""
+        reach = self._reach(rows, columns, self._turned(self.radii))
+        if reach is None:
+            norms = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+            left, values, _ = np.linalg.svd(columns / norms, full_matrices=False)
+            left = left[:, values > TOLERANCE]
+            least = float(values[values > TOLERANCE].min(initial=1.0))
+            residuals = np.linalg.norm(rows - (rows @ left.conj()) @ left.T, axis=1)
+            unit = 32.0 * _EPS * (sum(columns.shape) + 8)
+            return 0.5 * residuals**2, (0.5 + unit / least) * (rows * rows.conj()).real.sum(axis=1)
+        reached, off = reach.distances, reach.off
+        if self.bounds is not None and self.signs is not None:
+            reached, off = self._bounded(self.bounds, reach, rows.real, columns.real)
+        distances = np.maximum(reached.min(axis=1), 0.0)
+        return distances**2, off * (2.0 * distances + off)
+
+    def _reach(self, rows: Field, columns: Field, signed: Array) -> "_Reach | None":
+        """Rho for radii (S, r) with their signs; None where the ball may hold everything.
+
+        A radius beside all that columns span up to rounding is one of a ball that holds everything, too.
+        """
         norms = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
         left, values, right = np.linalg.svd(columns / norms, full_matrices=False)
-        is_kept = values > _TOLERANCE
+        is_kept = values > TOLERANCE
         left = left[:, is_kept]
         values = values[is_kept]
         right = right[is_kept]
         along = rows @ left.conj()
         sizes = np.linalg.norm(rows, axis=1)
         residuals = np.linalg.norm(rows - along @ left.T, axis=1)
-        turned = self._turned(self.radii / norms)
+        turned = signed / norms
         fitted = (along / values) @ right.conj()
-        g = self._products((right.conj().T / values**2) @ right, turned)
+        inverse = (right.conj().T / values**2) @ right
+        g = self._products(inverse, turned)
         beside = self._products(np.eye(len(norms)) - right.conj().T @ right, turned)
         radius = float(np.abs(turned[0]).sum())
         least = float(values.min(initial=1.0))
         unit = 32.0 * _EPS * (sum(columns.shape) + 8)
         off_g = unit * radius**2 / least**4
         left_over = 1.0 - float(g.max()) - off_g
-        # A radius beside all that columns span up to rounding is one of a ball that holds everything.
-        if not left_over > 1.0 - _MOST_G or beside.max() > _TOLERANCE * radius**2:
-            return 0.5 * residuals**2, (0.5 + unit / least) * sizes**2
+        if not left_over > 1.0 - _MOST_G or beside.max() > TOLERANCE * radius**2:
+            return None
         reached = residuals[:, None] * np.sqrt(1.0 - g) - self._real(fitted) @ turned.T
-        distances = np.maximum(reached.min(axis=1), 0.0)
         off = sizes * (unit * (1.0 / least + radius / least**2) + 0.5 * off_g / np.sqrt(left_over))
-        return distances**2, off * (2.0 * distances + off)
+        away = (residuals[:, None] / np.sqrt(1.0 - g))[:, :, None] * (turned @ inverse.conj())[None]
+        return _Reach(reached, off, (fitted[:, None] + away) / norms)
+
+    def _bounded(self, bounds: "Bounded", reach: "_Reach", rows: Array, columns: Array) -> tuple[Array, Array]:
+        """(c, S) Rho where coefficients are held to bounds, and how far each may be off.
+
+        Rho is least over a convex function, so that under one bound that its minimum breaks it is least on the bound.
+        Of several bounds the one that adds most counts, and of several of which one has to hold the one that adds
+        least: exact where one is broken, else never too much.
+        """
+        signed = self._turned(self.radii)
+        signs = np.where(signed < 0.0, -1.0, 1.0)
+        off = reach.off
+        size = np.linalg.norm(rows, axis=1)[:, None]
+
+        def held(j: int, end: float, side: float) -> Array:
+            nonlocal off
+            is_kept = side * (reach.coefficients[:, :, j].real - end) >= -TOLERANCE * (size + abs(end))
+            if is_kept.all():
+                return reach.distances
+            rest = self._reach(rows - end * columns[:, j], np.delete(columns, j, axis=1), np.delete(signed, j, axis=1))
+            if rest is None:
+                return reach.distances
+            off = np.maximum(off, rest.off)
+            return np.where(is_kept, reach.distances, np.maximum(reach.distances, rest.distances - signed[:, j] * end))
+
+        alternatives = [[held(j, end, 1.0)] for j, end in enumerate(bounds.low) if np.isfinite(end)]
+        alternatives += [[held(j, end, -1.0)] for j, end in enumerate(bounds.high) if np.isfinite(end)]
+        for group in bounds.groups:
+            sides = []
+            for j in group:
+                up, down = (held(j, side * bounds.least[j], side) for side in (1.0, -1.0))
+                if self.radii[j] > 0.0:  # each choice of signs has one side
+                    sides.append(np.where(signs[:, j] > 0.0, up, down))
+                else:
+                    sides += [each for each, is_open in zip((up, down), bounds.sides(j), strict=True) if is_open]
+            alternatives.append(sides)
+        reached = reach.distances
+        for one_of in alternatives:
+            reached = np.maximum(reached, np.min(one_of, axis=0))
+        return reached, off
 
     def nearest(self, target: Field, columns: Field) -> Field:
         """(q,) the mean that lies nearest to a target, with phases as least squares have them where none are listed."""
@@ -133,7 +201,9 @@ class Ball:
         inverses = [[self._entry(inverse, i, j, n) for j in range(n)] for i in range(n)]
         coefficients = [self._entry(fitted, i, 0, n) for i in range(n)]
         pieces = [_reached(signs, residual, coefficients, inverses) for signs in self._turned(self.radii).tolist()]
-        return _positive_square(reduce(arb.min, pieces))
+        least = _positive_square(reduce(arb.min, pieces))
+        # What bounds add stays open here.
+        return least if self.bounds is None else least.union(square(target))
 
     def _products(self, matrix: Field, turned: Array) -> Array:
         """(S,) with every choice of signs on both sides."""
@@ -226,11 +296,11 @@ class Bounded:
             return np.zeros(len(fitted))
         up = self.least[j] - fitted.real
         down = self.least[j] + fitted.real
-        sides = [side for side, is_open in zip((up, down), self._sides(j), strict=True) if is_open]
+        sides = [side for side, is_open in zip((up, down), self.sides(j), strict=True) if is_open]
         nearest = self.least[j] - np.abs(fitted) if len(sides) == 2 else sides[0]
         return np.asarray(np.maximum(nearest, 0.0))
 
-    def _sides(self, j: int) -> tuple[bool, bool]:
+    def sides(self, j: int) -> tuple[bool, bool]:
         """True if coefficients above 0, and below, reach the least absolute value; both where neither does."""
         sides = bool(self.high[j] >= self.least[j]), bool(self.low[j] <= -self.least[j])
         return sides if any(sides) else (True, True)
@@ -249,7 +319,7 @@ class Bounded:
 
     def _below_ball(self, j: int, real: arb, imaginary: arb) -> arb:
         least = arb(self.least[j])
-        (is_up, is_down) = self._sides(j)
+        (is_up, is_down) = self.sides(j)
         if is_up and is_down:
             return least - (real * real + imaginary * imaginary).sqrt()
         return least - real if is_up else least + real
@@ -259,100 +329,6 @@ def _positive_square(distance: arb) -> arb:
     """The square of a distance, 0 if it is negative."""
     above: arb = distance.max(arb(0))
     return above * above
-
-
-# How much of second moments one response holds that is known up to an angle, in rows with coefficients of their own.
-#
-# Likelihoods of one response h of norm 1 depend on second moments R through :math:`u = h^*Rh` and
-# :math:`\operatorname{tr}R` alone, and grow with u where h explains more than noise would.  So the best h with
-# :math:`|a^*h|^2 \ge 1 - \epsilon^2` is the one of the largest u, a search along one number: for every :math:`\mu`
-# above all eigenvalues of R, :math:`x = (\mu - R)^{-1}a` has
-#
-# .. math:: \max u \le \mu - (1 - \epsilon^2)/a^*x,
-#
-# as :math:`\mu` is the largest eigenvalue of :math:`R + aa^*/a^*x`; and x itself, where it lies within the angle, has
-# :math:`u = \mu - a^*x/x^*x`.  The angle of x falls from that of the leading eigenvector to 0 as :math:`\mu` grows, and
-# where its sine is :math:`\epsilon` both agree.  If the leading eigenvector lies within the angle, they agree as
-# :math:`\mu` falls to its eigenvalue.  The bound is what counts: whatever the search did, a response within the angle
-# is no more likely than it says.
-
-
-# Halvings of the search: the bracket ends within rounding.
-_STEPS = 64
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Cone:
-    """One response that is known up to an angle; eps from 1 on is any response."""
-
-    atom: Field  # (q,) of norm 1
-    eps: float
-
-    @classmethod
-    def of(cls, column: Field, radius: float) -> Self:
-        """The cone of a column, and of how far it may be off."""
-        size = float(np.linalg.norm(column))
-        return cls(column / size, min(radius / size, 1.0))
-
-    def best(self, moments: Field) -> tuple[float, Field]:
-        """The mu of the search for second moments (q, q), and the response (q,) of norm 1 that it finds."""
-        values, vectors = np.linalg.eigh(moments)
-        along = vectors.conj().T @ self.atom
-        squares = np.abs(along) ** 2
-        top = float(values[-1])
-        least = 1.0 - self.eps**2
-        size = max(float(values.sum()), np.finfo(np.float64).tiny)
-        # Above the error of the eigenvalues, and where the angle is less than eps for sure.
-        low = 1024.0 * _EPS * len(values) * size
-        high = size / max(self.eps, 1e-8)
-        for _ in range(_STEPS):
-            middle = np.sqrt(low * high)
-            low, high = (low, middle) if _cosine(squares, top + middle - values) >= least else (middle, high)
-        mu = top + high
-        response = vectors @ (along / (mu - values))
-        return mu, np.asarray(response / np.linalg.norm(response))
-
-    def gain(self, moments: Field) -> tuple[float, float]:
-        """The least upper bound of u, and the error of that by rounding, which is that of a change of the moments."""
-        mu, _ = self.best(moments)
-        held = float((self.atom.conj() @ np.linalg.solve(mu * np.eye(len(moments)) - moments, self.atom)).real)
-        size = max(float(np.trace(moments).real), mu)  # mu is large for small angles, and cancels
-        return mu - (1.0 - self.eps**2) / held, 64.0 * _EPS * (len(moments) + 8) * size
-
-    def enclosed(self, moments: acb_mat, mu: float) -> arb:
-        """The same in a ball; everything where mu may be no more than an eigenvalue."""
-        q = len(self.atom)
-        atom = ball_matrix(self.atom[:, None])
-        shifted = arb(mu) * acb_mat(q, q, [int(i == j) for i in range(q) for j in range(q)]) - moments
-        if not _is_positive(shifted):
-            return arb(0, float("inf"))
-        whole, held = (_product(other, atom) for other in (atom, shifted.solve(atom)))
-        bound: arb = mu - (1 - arb(self.eps) ** 2) * whole / held
-        return bound
-
-
-def _cosine(squares: Array, gaps: Array) -> float:
-    """Squared cosine between the response and x, as mu and its distances from the eigenvalues have it."""
-    return float((squares / gaps).sum() ** 2 / (squares / gaps**2).sum())
-
-
-def _product(left: acb_mat, right: acb_mat) -> arb:
-    return (right.conjugate().transpose() * left)[0, 0].real
-
-
-def _is_positive(matrix: acb_mat) -> bool:
-    """True if a Hermitian matrix is positive definite for sure: its pivots are, in balls."""
-    n = matrix.nrows()
-    rows = [[matrix[i, j] for j in range(n)] for i in range(n)]
-    for k in range(n):
-        pivot = rows[k][k].real
-        if not pivot > 0:
-            return False
-        for i in range(k + 1, n):
-            factor = rows[i][k] / pivot
-            rows[i] = [entry - factor * other for entry, other in zip(rows[i], rows[k], strict=True)]
-    return True
 
 
 # How far rows lie from mixtures without negative parts: least squares over :math:`x \ge 0`, with background free.
@@ -377,7 +353,7 @@ class Nonnegative:
         left = np.array([row - unit @ self._solved(row, unit) for row in rows])
         squares = (left**2).sum(axis=1)
         sizes = (rows**2).sum(axis=1)
-        if columns.shape[1] > len(columns) or not values.min(initial=1.0) > _TOLERANCE:
+        if columns.shape[1] > len(columns) or not values.min(initial=1.0) > TOLERANCE:
             return 0.5 * squares, 0.5 * squares + 64.0 * _EPS * len(columns) * sizes
         slopes = left @ unit
         undone = np.maximum(slopes[:, : self.count], 0.0).sum(axis=1) + np.abs(slopes[:, self.count :]).sum(axis=1)
@@ -411,10 +387,15 @@ class Nonnegative:
         return energy if is_proven else least.union(energy) if is_reached else least.union(square(target))
 
     def _solved(self, target: Field, columns: Field) -> Array:
-        """(r,) coefficients, near enough."""
+        """(r,) coefficients, near enough: free ones of the chosen columns, where none of them is negative."""
         basis, _ = np.linalg.qr(columns[:, self.count :])
         first = columns[:, : self.count] - basis @ (basis.T @ columns[:, : self.count])
-        chosen = nnls(first, target - basis @ (basis.T @ target))[0]
+        chosen = nonnegative_coefficients(first, target - basis @ (basis.T @ target))
+        is_used = np.append(chosen > 0.0, np.ones(columns.shape[1] - self.count, np.bool_))
+        solved = np.zeros(columns.shape[1])
+        solved[is_used] = np.linalg.lstsq(columns[:, is_used], target, rcond=None)[0]
+        if solved[: self.count].min(initial=0.0) >= 0.0:
+            return solved
         rest = np.linalg.lstsq(columns[:, self.count :], target - columns[:, : self.count] @ chosen, rcond=None)[0]
         return np.append(chosen, rest)
 

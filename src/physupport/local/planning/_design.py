@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import polar
 
-from ..._checks import check_array, check_count, check_open, check_positive, check_support, check_support_size
+from ..._checks import (
+    MOST_ROWS as MOST_ROWS,
+    check_array,
+    check_count,
+    check_open,
+    check_positive,
+    check_support,
+    check_support_size,
+)
 from ..._errors import MisuseError
 from ..._typing import Array
 from ...banks import projective_distances
@@ -128,8 +136,6 @@ def scored_chart(
 
 # Atoms closer to linear dependence than this cannot be told from dependent ones in a file with nine digits.
 _DEPENDENT = 1e-8
-# Beyond this many rows an answer is of no use to anybody, and rounding begins to look like information.
-MOST_ROWS = 10**18
 # Noise farther than this from the coefficients is a slip of units; its square would leave the range of a float.
 _NOISE_DECADES = 6
 

@@ -6,6 +6,7 @@ No request leaves the file, and it may be opened, mailed and printed.  Pictures 
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,7 @@ def _policy(css: str, script: str) -> str:
     )
 
 
+@cache  # to compile the template takes longer than to fill it
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -131,6 +133,8 @@ def pictures_html(document: Mapping[str, Any]) -> str:
     sets = pictures.map_pictures(document.get("fields", ()), WIDE)
     drawn = [picture for planes in sets for picture in planes][:_MOST_PICTURES]
     rows = document.get("rows")
+    spectrum = document.get("spectrum")
+    drawn += [pictures.spectrum_picture(spectrum, WIDE)] if spectrum else []
     drawn += [pictures.rows_picture(rows, WIDE)] if rows and rows["fits"] else []
     return "".join(map(_image, drawn))
 

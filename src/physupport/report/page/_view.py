@@ -11,16 +11,27 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from .. import pictures
+from .._amounts import amounts_of, amounts_sentence, missing_sentence
 from .._assumptions import promised_level, where_truth_is, withheld_in_short
-from .._diagnosis import axis_named, field_notes, misfit_doubts, misfit_sentence, outcome_notes, refine_sentences
-from .._fields import answers, claim_answers, field_sentences, has_evidence, sharper_sentences
+from .._diagnosis import (
+    axis_named,
+    field_notes,
+    misfit_doubts,
+    misfit_sentence,
+    outcome_notes,
+    parting_sentence,
+    refine_sentences,
+)
+from .._fields import answers, claim_answers, field_sentences, gathered_answers, has_evidence, sharper_sentences
 from .._outcome import doubt_sentence, outcome_sentence
-from .._width import width_sentences
+from .._where import where_of
+from .._width import complete_sentences, is_answered_by_width, width_sentences, with_reach
 from .._words import (
     BELOW_THRESHOLD,
     LABELS,
     STATUSES,
     Entry,
+    gate_of,
     has_places,
     in_words,
     judge_line,
@@ -34,7 +45,8 @@ from ..pictures._map import nothing_there
 from ._svg import svg, tag
 
 _MOST_ANSWERS = 6  # that stand at the top
-_MOST_REFINED = 4
+_MOST_BELOW = 3  # of those below a sentence that gathers all
+_MOST_REFINED = 3
 _MOST_ROWS = 6  # explanations of one element, ...
 _MOST_UNASKED = 2  # ... and of these such as were not asked about
 _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
@@ -58,15 +70,26 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     fields = _fields(report, details)
     protocol = report["protocol"]
     doubt = doubt_sentence(report)
+    by_width = is_answered_by_width(report)
+    said = amounts_sentence(report)
+    width = width_sentences(report)
+    gathered = gathered_answers(report)
+    most = _MOST_BELOW if gathered else _MOST_ANSWERS
+    shown = width
+    if not by_width:
+        shown, width = with_reach((*answers(report)[:most], *claim_answers(report)), width)
+        shown = (*gathered, *shown, *([said] if said else []))
     rows = details.get("rows")
+    learnt = gate_of(report).get("calibration")
     evidence = details["evidence"]
     return {
         "title": details["title"] or "Physical support report",
         "status_kind": kind_of(report["outcome"]["status"]),
         "status_words": STATUSES[report["outcome"]["status"]],
-        "answers": (*answers(report)[:_MOST_ANSWERS], *claim_answers(report)),
-        "width": width_sentences(report),
-        "n_more": max(0, len(fields) - _MOST_ANSWERS),
+        "is_answered_by_width": by_width,
+        "answers": shown,
+        "width": () if by_width else (*complete_sentences(report), *width),
+        "n_more": 0 if by_width else max(0, len(fields) - most),
         # Where there is no doubt, streams whose rows lack the expected energy.
         "doubts": [axis_named(doubt, details)] if doubt else misfit_doubts(details),
         "refine": _refinements(fields, sharper_sentences(report)),
@@ -82,7 +105,16 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "is_long": len(fields) > _MOST_PRINTED,
         "stairs": _twice("stairs", pictures.staircase_picture, report["staircase"]) if "staircase" in report else None,
         "maps": _maps(fields),
+        "where": [where.words for where in where_of(report) if where.n_sets > 1],
+        "amounts": _twice("amounts", pictures.amounts_picture, amounts_of(report)) if amounts_of(report) else None,
+        "no_amounts": missing_sentence(report),
+        "learnt": _twice("learnt", lambda facts, room: pictures.learnt_picture(facts, report["fields"], room), learnt)
+        if pictures.is_on_line(learnt)
+        else None,
         "rows": _twice("rows", pictures.rows_picture, rows) if rows and rows["fits"] else None,
+        "spectrum": _twice("spectrum", pictures.spectrum_picture, details["spectrum"])
+        if details.get("spectrum")
+        else None,
         "evidence": _twice("evidence", pictures.evidence_picture, evidence)
         if evidence["curves"] and evidence["steps"]
         else None,
@@ -130,11 +162,13 @@ def _field(i: int, entry: Entry, details: Entry, withheld: str, room: int) -> di
         drawn = pictures.coherence_picture(coherence, f"Coherence of the elements of {entry['field']}", SMALL)
         picture = svg(drawn, f"coherence-{i}")
     extent = (entry.get("set") or {}).get("extent")
+    members = pictures.members_picture(entry, COMPACT)
+    pairs = pictures.pairs_picture({**details, **entry}, COMPACT)
     return {
         **details,
         **entry,
         "key": f"field-{i}",
-        "refine": refine_sentences(details),
+        "refine": [*([parting] if (parting := parting_sentence(details)) else []), *refine_sentences(details)],
         "notes": field_notes({**details, "label": label}),
         # The largest distance within what is kept, where there are distances.
         "numbers": entry["numbers"] | ({} if extent is None else {"extent": extent}),
@@ -146,6 +180,8 @@ def _field(i: int, entry: Entry, details: Entry, withheld: str, room: int) -> di
         "n_hidden": len(elements) - len(shown),
         "has_settings": any(row["setting"] for element in elements for row in element["explanations"]),
         "coherence_picture": picture,
+        "pairs": None if pairs is None else svg(pairs, f"pairs-{i}"),
+        "members": None if members is None else svg(members, f"members-{i}"),
     }
 
 
@@ -174,7 +210,7 @@ def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _twice(key: str, draw: Callable[[Entry, pictures.Room], pictures.Picture], facts: Entry) -> dict[str, Any]:
+def _twice(key: str, draw: Callable[[Any, pictures.Room], pictures.Picture], facts: Any) -> dict[str, Any]:  # noqa: ANN401
     """For wide and for small screens, with the legend of both."""
     wide, compact = (draw(facts, room) for room in (WIDE, COMPACT))
     return {"pictures": [svg(wide, f"{key}-wide"), svg(compact, f"{key}-compact")], "legend": wide.keys}

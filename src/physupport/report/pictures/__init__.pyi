@@ -5,13 +5,19 @@ from ._curves import (
     sines_picture as sines_picture,
     staircase_picture as staircase_picture,
 )
+from ._learnt import is_on_line as is_on_line, learnt_picture as learnt_picture
 from ._library import (
     coherence_picture as coherence_picture,
     lanes_picture as lanes_picture,
     members_of as members_of,
     responses_picture as responses_picture,
 )
-from ._map import elements_picture as elements_picture, map_picture as map_picture, map_pictures as map_pictures
+from ._map import (
+    elements_picture as elements_picture,
+    map_picture as map_picture,
+    map_pictures as map_pictures,
+    pairs_picture as pairs_picture,
+)
 from ._model import (
     COLUMN as COLUMN,
     COMPACT as COMPACT,
@@ -28,3 +34,5 @@ from ._model import (
     numbered as numbered,
     padded as padded,
 )
+from ._ranges import amounts_picture as amounts_picture, members_picture as members_picture
+from ._spectrum import spectrum_picture as spectrum_picture

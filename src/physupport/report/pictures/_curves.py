@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._width import read_error
+from .._width import read_error, stated_error
 from .._words import Entry, counted, grouped, number, shortened
 from ._model import (
     COLUMN,
@@ -173,15 +173,18 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
     horizontal = bent(steps[0]["least"], largest, _BEND, room.n_ticks, name=name, has_grid=True)
     ticks = [Tick(-i, shortened(name), name) for i, (_, _, name) in enumerate(shown)]
     vertical = Axis(0.5 - len(shown), 0.6, ticks, is_named=True)
-    read = read_error(steps)
-    marks = [] if read is None else [Mark("line", "threshold", (read, read), (vertical.low, vertical.high), depth=1)]
+    ends = (vertical.low, vertical.high)
+    stated = (stated_error(staircase), "the stated error")
+    read = read_error(staircase) or stated
+    lines = {"threshold": read} | ({} if read == stated else {"stated": stated})
+    keys = [Key(role, words) for role, (error, words) in lines.items() if error > 0.0]
+    marks = [Mark("line", role, (error, error), ends, depth=1) for role, (error, _) in lines.items() if error > 0.0]
     for i, (below, least, name) in enumerate(shown):
         marks.append(Mark("line", "leader", (below, least), (-i, -i), depth=1))
         marks.append(Mark("line", "fit", (least, largest), (-i, -i), name=name, depth=2))
         marks.append(Mark("points", "kept", (least,), (-i,), (f"{name}: possible from {number(least)} on",), depth=3))
     listing = "; ".join(f"{name} from {number(least)} on" for _, least, name in shown) or "nothing fits at any error"
     notes = [f"{len(lanes) - len(shown)} more not drawn"] if len(lanes) > len(shown) else []
-    keys = [] if read is None else [Key("threshold", "twice the smallest error at which something fits")]
     margins = (150.0, 30.0, 8.0, 46.0) if room is WIDE else (110.0, 12.0, 8.0, 46.0)
     panel = Panel(horizontal, vertical, marks)
     size = room.width, 70.0 + 22.0 * max(1, len(shown))
@@ -190,7 +193,13 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
 
 
 # The unit of an error, by its scale.
-_SCALES = {"peak": "of the largest value", "value": "of the value in each channel", "angle": "sine of the angle"}
+_SCALES = {
+    "peak": "of the largest value",
+    "value": "of the value in each channel",
+    "angle": "sine of the angle",
+    "noise": "variance of the noise, over the least that is left along the sources",
+    "stated": "in units of the stated one",
+}
 
 
 def _lanes(steps: Sequence[Entry]) -> list[tuple[float, float, str]]:

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, groupby, pairwise
 from typing import Any
 
+from ...banks import JOINT
 from .._words import Entry, counted, grouped, kind_of, label_words, listed, shortened
 from ._model import (
     COLUMN,
@@ -122,8 +123,7 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
     )
     marks = [level(-i, "lane") for i in range(n)]
     for i, lane in enumerate(placed if names else ()):  # between names alone there is nothing
-        left = [x for x, element in lane if element["state"] != "excluded"]
-        marks += [Mark("line", "cell", (min(left), max(left)), (-i, -i), depth=1)] if len(left) > 1 else []
+        marks += [Mark("line", "cell", (run[0], run[-1]), (-i, -i), depth=1) for run in _runs(lane) if len(run) > 1]
     marks += _signs(
         point for i, lane in enumerate(placed) for point in _points(fields[i], [(x, -i, part) for x, part in lane])
     )
@@ -162,6 +162,14 @@ def _lane(entry: Entry) -> list[tuple[float, Any]]:
         (float(element["coordinates"][0]) if element["coordinates"] else float(i), element)
         for i, element in enumerate(entry["elements"])
     ]
+
+
+def _runs(lane: Sequence[tuple[float, Any]]) -> Iterator[list[float]]:
+    """Places of what is left, each run of them with nothing excluded in between."""
+    ordered = sorted(lane, key=lambda placed: placed[0])
+    for is_excluded, run in groupby(ordered, key=lambda placed: placed[1]["state"] == "excluded"):
+        if not is_excluded:
+            yield [x for x, _ in run]
 
 
 def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: bool) -> list[Mark]:
@@ -209,6 +217,7 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tupl
     marks = [Mark("line", "head", [x for x, _ in head], [y for _, y in head], depth=1)] if head else []
     if len(fields) > 1:
         marks += [_spokes(group) for group in points if len(group) <= _MOST_SPOKES]
+    marks += [_links(entry, group) for entry, group in zip(fields, points, strict=True) if _sets_of(entry)]
     marks += _signs(
         point
         for entry in fields
@@ -265,6 +274,56 @@ def _spokes(points: Sequence[Sequence[float]]) -> Mark:
     middle = [sum(values) / len(points) for values in zip(*points, strict=True)]
     xs, ys = ([value for point in points for value in (middle[k], point[k], math.nan)] for k in (0, 1))
     return Mark("line", "lane", xs, ys, depth=1)
+
+
+def _sets_of(entry: Entry) -> list[tuple[str, list[str]]]:
+    """The sets of several elements that are left of a field, each with its state; empty where it has single ones."""
+    left = entry.get("set") or {"kept": (), "not_asked": ()}
+    named = [("kept", part["name"]) for part in left["kept"]] + [("not asked", name) for name in left["not_asked"]]
+    sets = [(state, name.split(JOINT)) for state, name in named if name is not None]
+    return sets if any(len(names) > 1 for _, names in sets) else []
+
+
+def _links(entry: Entry, points: Sequence[Sequence[float]]) -> Mark:
+    """Lines between the elements of each set that is left, which belong together."""
+    known = {element["id"]: point for element, point in zip(entry["elements"], points, strict=True)}
+    ends = [pair for _, names in _sets_of(entry)[:_MOST_LINKED] for pair in pairwise(names)]
+    known |= dict.fromkeys({name for pair in ends for name in pair} - {*known}, (math.nan, math.nan))
+    xs, ys = ([value for a, b in ends for value in (known[a][k], known[b][k], math.nan)] for k in (0, 1))
+    return Mark("line", "open-line", xs, ys, depth=2)
+
+
+def pairs_picture(entry: Entry, room: Room) -> Picture | None:
+    """Pairs that are left of a field on a line: a sign at the places of both.  None unless there are several pairs."""
+    sets = _sets_of(entry)
+    if len(entry["coordinate_names"]) != 1 or len(sets) < 2 or any(len(names) != 2 for _, names in sets):
+        return None
+    places = {element["id"]: float(element["coordinates"][0]) for element in entry["elements"]}
+    marks = []
+    every = []
+    for sign in ("not asked", "kept"):
+        chosen = [names for state, names in sets if state == sign and {*names} <= {*places}]
+        ends = [sorted(places[name] for name in names) for names in chosen]
+        every += ends
+        titles = [f"{' and '.join(names)}: {sign}" for names in chosen]
+        if ends:
+            xs, ys = zip(*ends, strict=True)
+            marks.append(Mark("points", sign_of(sign), xs, ys, titles, depth=4))
+    (name,) = entry["coordinate_names"]
+    low, high = padded([value for pair in every for value in pair], 0.12)
+    marks.append(Mark("line", "lane", (low, high), (low, high), depth=1))
+    width = min(room.width, 460.0)
+    across, up = (numbered(low, high, 5, name=f"{which}, {shortened(name, 30)}", has_grid=True) for which in _PAIRED)
+    said = "; ".join(f"{' and '.join(names)}" for _, names in sets[:12])
+    title = f"Pairs that are left in {entry['field']}"
+    size = width, width - 20.0
+    keys = [Key("kept", "a pair that is kept", kind="points")]
+    panel = Panel(across, up, marks, is_dense=len(every) > _MOST_SPARSE)
+    return Picture(title, f"{said}.", size, (58.0, 18.0, 26.0, 52.0), panel, keys=keys, is_equal=True)
+
+
+_PAIRED = ("the smaller", "the larger")
+_MOST_LINKED = 200  # sets between whose elements lines are drawn
 
 
 def _description(fields: Sequence[Entry]) -> str:

@@ -8,7 +8,7 @@ from ...local.planning import ResolutionMap
 from .. import pictures
 from .._diagnosis import Detailed, Details
 from .._report import Report
-from .._words import Entry
+from .._words import Entry, gate_of
 from ._draw import draw, fixed, new_axes
 
 if TYPE_CHECKING:
@@ -63,6 +63,15 @@ def plot_rows(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
     return draw(pictures.rows_picture(rows, pictures.COLUMN), ax)
 
 
+def plot_spectrum(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
+    """Beamformer and MUSIC over the directions in dB, and below them the sets of directions that are kept."""
+    spectrum: Entry | None = _document(result).get("spectrum")
+    if not spectrum:
+        remedy = "Only elements with one coordinate, in rows with coefficients of their own, have one."
+        raise MisuseError("result", "have a spectrum over directions", "none", remedy)
+    return draw(pictures.spectrum_picture(spectrum, pictures.COLUMN), ax)
+
+
 def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
     """Log evidence against explanations at each checkpoint, and the threshold from which they are rejected.
 
@@ -83,6 +92,14 @@ def plot_staircase(report: Report, ax: "Axes | None" = None) -> "Axes":
         remedy = "Reports on counts, or on gaussian rows by evidence, have one if the run asked about all explanations."
         raise MisuseError("report", "have a staircase", "none", remedy)
     return draw(pictures.staircase_picture(report.document["staircase"], pictures.COLUMN), ax)
+
+
+def plot_learnt(report: Report, ax: "Axes | None" = None) -> "Axes":
+    """Draw the atoms of a learnt dictionary as points, the places that calibration leaves, and those of the signal."""
+    facts = gate_of(report.document).get("calibration")
+    if facts is None or not pictures.is_on_line(facts):
+        raise MisuseError("report", "be of a learnt dictionary and a library with one coordinate", "another")
+    return draw(pictures.learnt_picture(facts, report.document["fields"], pictures.COLUMN), ax)
 
 
 def plot_brackets(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
@@ -126,8 +143,6 @@ def plot_library_coherence(result: Detailed | Details, ax: "Axes | None" = None,
 
 def _document(result: Detailed | Details) -> Entry:
     """The details' document; those of a result are made first, which costs more than the picture."""
-    if isinstance(result, Details):
-        return result.document
     if not isinstance(result, Detailed):
         raise MisuseError("result", "be of type Result or Details", f"{type(result).__name__} {result!r}")
     return result.details().document

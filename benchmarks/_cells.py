@@ -1,0 +1,201 @@
+"""Rows whose truth lies anywhere in cells: bounds over cells, lost truths, and sets of two sources off a grid.
+
+`python -m benchmarks._cells level` counts lost truths, `sources` the sets of two sources beside MUSIC.
+"""
+
+import sys
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.stats import binom
+
+from physupport.banks import Bank, Library, library_bank, product_grid
+from physupport.io import as_pairs
+from physupport.judges import ByEvidence
+from physupport.judges._by_evidence import _trials
+from physupport.judges._evidence import threshold_bounds
+from physupport.judges._linear_cells import LinearCells, ask_all
+from physupport.laws import Design, make_law
+from physupport.responses import Parameter, Peak, Ranges, UniformLinearArray
+
+AXIS = np.linspace(0.0, 10.0, 30)
+LEVEL = 0.1
+
+
+@dataclass(frozen=True)
+class Liar:
+    """Peaks that say that they hardly move: a bound that is too small."""
+
+    peak: Peak
+    share: float = 0.02
+
+    def __call__(self, places):
+        return self.peak(places)
+
+    def slopes(self, low, high):
+        return self.share * self.peak.slopes(low, high)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One law with a truth anywhere in the cells of its only explanation."""
+
+    name: str
+    response: object
+    places: list[float]
+    half: float
+    rows: str
+    count: int  # of rows
+    snr: float  # of all rows together, of each element
+    parameters: tuple[Parameter, ...] = ()
+    noise: float | None = 1.0
+    split: str = "rows"
+    background: bool = False
+    bank: Bank = field(init=False)
+    design: Design = field(init=False)
+
+    def __post_init__(self):
+        grid = np.array(self.places)[:, None]
+        ranges = Ranges(self.response, grid, np.full(grid.shape, self.half), self.parameters)
+        answers = ranges.columns(np.append(grid.ravel(), ranges.box.middle))
+        is_complex = bool(np.iscomplexobj(answers))
+        columns = as_pairs(answers, axis=0) if is_complex else answers
+        names = [f"{place:g}" for place in self.places]
+        library = Library(names, ["a"] * len(grid), grid, columns, "", ranges.halves)
+        k = len(grid)
+        deployment = {} if self.noise is None else {"deployment": product_grid(noise=[self.noise])}
+        bank = library_bank(library, [["a"]], {"a": 1.0}, counts={"a": (k, k)}, **deployment)
+        options = {"rows": self.rows, "is_complex": is_complex, "ranges": ranges}
+        if self.background:
+            options["background"] = np.ones((len(columns), 1))
+        object.__setattr__(self, "bank", bank)
+        object.__setattr__(self, "design", make_law("gaussian", options).completed(bank).design(bank))
+
+    def point(self, rng, number):
+        """A truth anywhere in the cell, at its edges and in its corners."""
+        root = self.design.ranges.root(np.arange(len(self.places))[None])
+        shares = rng.uniform(0.0, 1.0, len(root.low))
+        if number % 3 == 1:
+            shares[0] = np.round(shares[0])
+        if number % 3 == 2:
+            shares = np.round(shares)
+        return root.low + shares * root.sides
+
+    def drawn(self, rng, number):
+        """Rows (T, q) as numbers of the instrument."""
+        answers = self.design.ranges.columns(self.point(rng, number))
+        is_complex = np.iscomplexobj(answers)
+
+        def normal(*shape):
+            real = rng.standard_normal(shape)
+            return (real + 1j * rng.standard_normal(shape)) / np.sqrt(2.0) if is_complex else real
+
+        size = self.snr / np.sqrt(self.count)
+        k = len(self.places)
+        waves = size * (np.ones((self.count, k)) if self.rows == "same mean" else normal(self.count, k))
+        return waves @ answers.T + normal(self.count, len(answers)) + 0.5 * self.background
+
+    def is_lost(self, rows, seed):
+        """True if the explanation that made the rows is rejected."""
+        cells = judged(self.design, rows, seed, LEVEL, self.split)
+        return ask_all(cells).log_evidence.lower[0] > cells.threshold
+
+
+def judged(design, rows, seed, level, split="rows", n_splits=1):
+    """The evidence of rows against all explanations of a design, and their cells."""
+    (trials,) = _trials(ByEvidence(split, n_splits), design, rows, seed)
+    return LinearCells(design, trials, 0, threshold_bounds(level)[1])
+
+
+PEAK = Peak(AXIS, 0.5)
+ARRAY = UniformLinearArray(8, 0.5)
+WIDTH = Parameter("width", [0.85, 1.2])
+GAIN = Parameter("gain", [-0.02, 0.02])
+CASES = (
+    Case("one mean, place", PEAK, [4.0], 0.4, "same mean", 12, 30.0, background=True),
+    Case("one mean, two places, width", PEAK, [4.0, 5.2], 0.4, "same mean", 12, 30.0, (WIDTH,), noise=None),
+    Case("one row, place, width, gain", PEAK, [4.0], 0.4, "same mean", 1, 30.0, (WIDTH, GAIN), split="fission"),
+    Case("free rows, two neighbours", PEAK, [4.0, 4.8], 0.4, "free", 12, 60.0),
+    Case("unknown covariance, two neighbours", ARRAY, [0.0, 2.0], 1.0, "random", 30, 150.0, noise=None),
+    Case("unknown covariance, two sources, gain", ARRAY, [0.0, 12.0], 1.0, "random", 30, 150.0, (GAIN,), noise=None),
+)
+
+
+def controlled(case):
+    """The same case with bounds of the response that are too small."""
+    return replace(case, response=Liar(case.response), parameters=(), noise=case.noise)
+
+
+def losses(case, count, seed=7):
+    """Data sets in which the truth is lost, of so many."""
+    rng = np.random.default_rng(seed)
+    return sum(case.is_lost(case.drawn(rng, number), number) for number in range(count))
+
+
+def control_losses(case, count, seed=7):
+    """The same with rows of the case, judged by bounds that are too small."""
+    rng = np.random.default_rng(seed)
+    liar = controlled(case)
+    return sum(liar.is_lost(case.drawn(rng, number), number) for number in range(count))
+
+
+def level(count):
+    """Lost truths of every case, and of a bound that is too small."""
+    for case in CASES:
+        lost = losses(case, count)
+        print(f"{case.name}: {lost} of {count}, chance {binom.sf(lost - 1, count, LEVEL):.2g}", flush=True)
+    for case in (CASES[0], CASES[3]):
+        few = count // 15
+        print(f"{case.name}, a bound too small: {control_losses(case, few)} of {few}", flush=True)
+
+
+def sources(count):
+    """Two sources .9 off a 2 degree grid, 30 snapshots: elements kept, truth in the set, and MUSIC beside it."""
+    grid = np.arange(-30.0, 31.0, 2.0)
+    half = np.ones((len(grid), 1))
+    ranges = Ranges(ARRAY, grid[:, None], half)
+    columns = as_pairs(ranges.columns(grid), axis=0)
+    library = Library([f"{x:g}" for x in grid], ["sky"] * len(grid), grid[:, None], columns, "deg", half)
+    bank = library_bank(library, [["sky"]], {"sky": 1.0}, counts={"sky": (2, 2)})
+    options = {"rows": "random", "is_complex": True, "ranges": ranges}
+    design = make_law("gaussian", options).completed(bank).design(bank)
+    fine = np.arange(-31.0, 31.0, 0.02)
+    answers = ranges.columns(fine)
+    for decibels in (15.0, 25.0):
+        rng = np.random.default_rng(3)
+        kept, right, empty, asked, errors = [], 0, 0, [], []
+        for number in range(count):
+            first, second = np.sort(rng.choice(np.arange(3, len(grid) - 3), 2, replace=False))
+            while second - first < 4:
+                first, second = np.sort(rng.choice(np.arange(3, len(grid) - 3), 2, replace=False))
+            truth = grid[[first, second]] + 0.9 * rng.choice([-1.0, 1.0], 2)
+            waves = rng.standard_normal((2, 30, 2)) @ [1.0, 1.0j] / np.sqrt(2.0) * 10.0 ** (decibels / 20.0)
+            noise = rng.standard_normal((30, 8, 2)) @ [1.0, 1.0j] / np.sqrt(2.0)
+            rows = (ARRAY(truth[:, None]) @ waves).T + noise
+            cells = judged(design, rows, number, 0.05, n_splits=2)
+            answer = ask_all(cells)
+            left = design.supports[answer.log_evidence.lower <= cells.threshold]
+            kept.append(len(np.unique(left)))
+            right += bool((left == [first, second]).all(axis=1).any())
+            empty += not len(left)
+            asked.append(answer.n_asked)
+            errors.append(music(rows, fine, answers) - truth)
+        quarters = np.percentile(kept, [25, 50, 75])
+        print(
+            f"{decibels:g} dB: truth in {right} of {count}, EMPTY {empty}, elements {quarters}, "
+            f"questions {np.median(asked)}, MUSIC {np.sqrt(np.mean(np.square(errors))):.3g} deg",
+            flush=True,
+        )
+
+
+def music(rows, places, answers):
+    """The two largest peaks of the spectrum of MUSIC."""
+    _, vectors = np.linalg.eigh(rows.T @ rows.conj())
+    spectrum = 1.0 / (np.abs(vectors[:, :-2].conj().T @ answers) ** 2).sum(axis=0)
+    peaks = np.flatnonzero((spectrum[1:-1] > spectrum[:-2]) & (spectrum[1:-1] > spectrum[2:])) + 1
+    best = peaks[np.argsort(-spectrum[peaks])[:2]]
+    return np.sort(places[best]) if len(best) == 2 else np.full(2, np.inf)
+
+
+if __name__ == "__main__":
+    {"level": level, "sources": sources}[sys.argv[1]](int(sys.argv[2]))

@@ -1,0 +1,142 @@
+"""How often intervals of amounts miss the truth, and how long they are: `python -m benchmarks.amounts 3000`.
+
+Three elements that overlap, over a flat background: one strong, one weak, and one that is there with an amount of zero,
+which is the bound of its coefficient where that cannot be negative.  A data set is lost if the truth is rejected, or if
+any of the three amounts lies outside its interval in the true explanation.  The control reads the usual interval of
+each amount in the true model, at the same level, as if all three held together; it has to be seen.  Lengths are means
+over data sets, in standard deviations of the best unbiased estimate in the true model.
+"""
+
+import sys
+import time
+
+import numpy as np
+from scipy.stats import beta, binom, norm
+
+from physupport.aeb import RegionalPolicy
+from physupport.analysis import AnalysisProtocol, StreamPlan
+from physupport.banks import Library, bank_regions, library_bank, product_grid
+from physupport.judges import ByEvidence, Verdict
+from physupport.judges.counts import ByCounts
+from physupport.judges.rotation import ByRotation
+from physupport.laws import Linear, Poisson
+from physupport.questions import RegionalMap
+
+LEVEL = 0.1
+CHANNELS = 40
+AXIS = np.arange(CHANNELS)[:, None]
+NAMES = ("strong", "weak", "zero")
+SHAPES = np.exp(-0.5 * ((AXIS - np.array([10.0, 16.0, 24.0])) / 4.0) ** 2) + 0.02
+SHAPES /= np.linalg.norm(SHAPES, axis=0)
+BASE = np.ones((CHANNELS, 1))
+LIBRARY = Library(NAMES, NAMES, np.arange(3.0)[:, None], SHAPES)
+SUPPORTS = [[name for i, name in enumerate(NAMES) if number >> i & 1] for number in range(8)]
+BANK = library_bank(LIBRARY, SUPPORTS, {name: [1.0] for name in NAMES}, deployment=product_grid(noise=[1.0]))
+TRUTH = np.array([len(SUPPORTS) - 1])
+OF_ROWS = np.array([6.0, 2.0, 0.0])
+OF_COUNTS = np.array([900.0, 250.0, 0.0])
+BACKGROUND = 30.0
+POSITIVE = dict.fromkeys(NAMES, (0.0, np.inf))
+SHARE = 0.01  # of the bands
+T_ROWS = 4
+
+
+def drawn_rows(rng):
+    return (SHAPES @ OF_ROWS + 3.0)[None] + rng.standard_normal((T_ROWS, CHANNELS))
+
+
+def drawn_counts(rng):
+    return rng.poisson(SHAPES @ OF_COUNTS + BACKGROUND)[None].astype(float)
+
+
+def drawn_on_ends(rng):
+    """Counts whose responses lie on an end of their band in every channel."""
+    sides = 1.0 + SHARE * rng.choice([-1.0, 1.0], SHAPES.shape)
+    return rng.poisson((SHAPES * sides) @ OF_COUNTS + BACKGROUND)[None].astype(float)
+
+
+KNOWN = {"background": BASE, "noises": [1.0]}
+COUNTS = SHAPES.sum(axis=0) * OF_COUNTS
+LINES = {
+    "counts": (Poisson(background=BASE), ByCounts(), drawn_counts),
+    "counts-band": (Poisson(background=BASE, relative_error=SHARE), ByCounts(), drawn_on_ends),
+    "fission": (Linear(**KNOWN), ByEvidence("fission", 4), drawn_rows),
+    "split": (Linear(background=BASE), ByEvidence("rows", 4), drawn_rows),
+    "along-rows": (Linear(**KNOWN, coefficients=POSITIVE), ByEvidence(), drawn_rows),
+    "rotation": (Linear(background=BASE), ByRotation(amounts=0.5), drawn_rows),
+    "rotation-bounds": (Linear(background=BASE, coefficients=POSITIVE), ByRotation(amounts=0.5), drawn_rows),
+}
+
+
+def protocol_of(name):
+    law, judge, _ = LINES[name]
+    bank = BANK
+    if law.name == "gaussian" and law.noises is None:
+        bank = library_bank(LIBRARY, SUPPORTS, {name: [1.0] for name in NAMES})
+    question = RegionalMap(bank_regions(bank))
+    plans = {"deployment": StreamPlan(law, 0.5)}
+    return AnalysisProtocol(question, RegionalPolicy(), LEVEL, 1.0, bank, plans, judge=judge)
+
+
+def usual(rows, is_counted):
+    """The estimates (3,) in the true model, and their standard deviations."""
+    columns = np.hstack([SHAPES, BASE])
+    if not is_counted:
+        inverse = np.linalg.inv(columns.T @ columns)
+        estimate = (inverse @ columns.T @ rows.mean(axis=0))[:3]
+        return estimate, np.sqrt(np.diag(inverse)[:3] / len(rows))
+    means = SHAPES @ OF_COUNTS + BACKGROUND
+    inverse = np.linalg.inv(columns.T @ (columns / means[:, None]))
+    sizes = SHAPES.sum(axis=0)
+    step = (inverse @ columns.T @ (rows[0] / means - 1.0))[:3]
+    return sizes * (OF_COUNTS + step), sizes * np.sqrt(np.diag(inverse)[:3])
+
+
+def misses(intervals, truth):
+    return not all(low <= value <= high for (low, high), value in zip(intervals, truth, strict=True))
+
+
+def one(protocol, name, rng):
+    """Whether the truth is lost, whether the control loses it, and the lengths (3,) in standard deviations."""
+    is_counted = name.startswith("counts")
+    truth = COUNTS if is_counted else OF_ROWS
+    rows = LINES[name][2](rng)
+    judge = protocol.read(deployment=rows).judge
+    is_rejected = judge.verdicts(TRUTH).codes[0] == Verdict.REJECTED
+    found = judge.amounts(TRUTH).intervals
+    intervals = [found[element] or (np.inf, np.inf) for element in NAMES]
+    estimate, deviation = usual(rows, is_counted)
+    half = norm.isf(LEVEL / 2) * deviation
+    control = misses(zip(estimate - half, estimate + half, strict=True), truth)
+    lengths = np.array([high - low if np.isfinite(low) else 0.0 for low, high in intervals]) / deviation
+    return is_rejected or misses(intervals, truth), control, lengths
+
+
+def measured(name, count):
+    """The line of one judge in the table."""
+    started = time.process_time()
+    protocol = protocol_of(name)
+    rng = np.random.default_rng([1, *name.encode()])
+    lost, control, lengths = zip(*(one(protocol, name, rng) for _ in range(count)), strict=True)
+    high = beta.isf(1e-3, sum(lost) + 1, count - sum(lost))
+    is_right = binom.sf(sum(lost) - 1, count, LEVEL) > 1e-3
+    is_seen = binom.sf(sum(control) - 1, count, LEVEL) < 1e-6
+    said = "holds" if is_right and is_seen else "BROKEN"
+    lengths = " / ".join(f"{each:.1f}" for each in np.mean(lengths, axis=0))
+    seconds = time.process_time() - started
+    return (
+        f"| {name} | {sum(lost)} of {count} | {high:.4f} | {np.mean(control):.3f} | {lengths} | "
+        f"{2 * norm.isf(LEVEL / 2):.1f} | {said} | {seconds:.0f} s |"
+    )
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
+    print("| judge | lost | high | control | lengths | usual length | verdict | CPU |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in sys.argv[2:] or LINES:
+        print(measured(name, count), flush=True)
+
+
+if __name__ == "__main__":
+    main()

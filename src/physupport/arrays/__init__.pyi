@@ -1,0 +1,1 @@
+from ._locate import Located as Located, locate as locate

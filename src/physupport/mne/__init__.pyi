@@ -1,0 +1,2 @@
+from ._locate import locate as locate
+from ._location import Location as Location, Place as Place

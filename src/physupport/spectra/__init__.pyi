@@ -1,0 +1,1 @@
+from ._identify import as_spectra as as_spectra, identify as identify
