@@ -113,7 +113,11 @@ def test_counts_of_amptek(tmp_path):
     assert table.channels == ("1.5 keV", "2 keV", "2.5 keV", "3 keV", "3.5 keV", "4 keV")
     path.write_text("<<PMCA SPECTRUM>>\n<<DATA>>\n1\n2\n<<END>>\n")
     assert read(path).channels == ("0", "1")
+    path.write_text(lines)  # the column that PyMca writes
+    np.testing.assert_array_equal(read(path).values, [COUNTS])
 
+    assert "'<<DATA'" in refusal(path, "<<DATA\n1\n2\n")
+    assert "sections none" in refusal(path, "\n")
     assert "close its data by <<END>>" in refusal(path, AMPTEK.format(counts=lines, end=""))
     assert "sections PMCA SPECTRUM, END" in refusal(path, "<<PMCA SPECTRUM>>\n<<END>>\n")
     assert "'1,5'" in refusal(path, AMPTEK.format(counts="1,5", end="<<END>>"))

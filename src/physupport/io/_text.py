@@ -251,9 +251,15 @@ def _calibrated(words: Sequence[str], channels: NDArray[np.float64]) -> tuple[ND
 
 
 def read_mca(name: str, path: Path, member: str | None) -> ReaderOutput:
-    """Sections `<<NAME>>`: a count a line in DATA, and pairs of channel and energy in CALIBRATION, if it is there."""
+    """Sections `<<NAME>>`: a count a line in DATA, and pairs of channel and energy in CALIBRATION, if it is there.
+
+    PyMca writes spectra under the same ending as one column of counts without any section.
+    """
     check_no_member(name, member)
     sections = _sections(name, r"^<<([^<>]+)>>", path)
+    column = [] if sections else _finite(name, _text(path).split())
+    if column:
+        return _spectrum(column, np.arange(len(column)), "", "counts")
     counts = _finite(name, _section(name, sections, "DATA").split())
     if "END" not in sections:
         raise MisuseError(name, "close its data by <<END>>", "a file without it, which may have been cut off")
