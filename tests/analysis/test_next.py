@@ -101,6 +101,19 @@ def test_the_pair_that_takes_longest_decides_and_the_cheapest_that_parts_it_is_n
         model.result_.next([])
 
 
+def test_a_judge_of_one_report_is_named_as_such():
+    offered = detectors()
+    rows = np.random.default_rng(0).standard_normal((4, 20)) + 0.5 * ATOMS[:, 0]
+    answers = {}
+    for judge in ("evidence", "simulation"):
+        model = PhysicalSupport(offered[0].bank, {"line": 0.5}, calibration=None, deployment="mean", judge=judge).fit()
+        model.report(rows)
+        answers[judge] = model.result_.next(offered)
+    assert answers["evidence"].is_anytime
+    assert not answers["simulation"].is_anytime
+    assert "holds for one report" in answers["simulation"].sentence
+
+
 def test_a_certain_label_waits_for_nothing():
     offered = detectors()
     model = PhysicalSupport(

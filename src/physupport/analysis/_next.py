@@ -15,11 +15,12 @@ whose cheapest takes longest decides, and that measurement is the answer.
   2\sigma^2` a row, or :math:`\frac p2\log(1 + |Qs|^2/p\sigma^2)` where the noise level is open.
 - Laws without open parts: in closed form, or averaged over rows that are drawn.
 
-Nothing here touches the level: evidence is valid whatever is measured next, as numerators are fixed before their rows.
+Evidence with a common numerator keeps its level whatever is measured next, because numerators are fixed before their
+rows.  Other judges keep it for one report, and the answer says so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, inf, isfinite, log
 from typing import Final, final
@@ -44,6 +45,7 @@ _DRAWN: Final = 512  # rows of a law without closed form
 _COUNTS: Final = 1e6
 # Evidence a measurement below which a pair counts as not parted: it would take more than ten thousand of them.
 _LEAST: Final = 1e-4
+_ONE_LOOK: Final = " The level of this judge holds for one report: fix now how many measurements to make."
 
 
 @final
@@ -107,7 +109,8 @@ class Acquisition:
     """The answer: which pair holds a label back, and the measurement that parts it at least cost.
 
     pair: of explanations, in words; None if no label waits for a measurement.  seconds: by measurement, expected for
-    this pair.  unparted: how many pairs no measurement parts.
+    this pair.  unparted: how many pairs no measurement parts.  is_anytime: True if the level of the judge covers all
+    reports of growing data together.
     """
 
     field: str | None
@@ -116,6 +119,7 @@ class Acquisition:
     seconds: tuple[tuple[str, float], ...]
     repeats: int
     unparted: int
+    is_anytime: bool = True
 
     @property
     def expected_seconds(self) -> float:
@@ -133,7 +137,7 @@ class Acquisition:
         times = "once" if self.repeats == 1 else f"{self.repeats} times"
         return (
             f"{self.field} waits until {first} and {second} are parted: measure {self.measurement!r} {times}, expected "
-            f"{self.expected_seconds:.3g} s.{rest}"
+            f"{self.expected_seconds:.3g} s.{rest}{'' if self.is_anytime else _ONE_LOOK}"
         )
 
 
@@ -148,7 +152,8 @@ def next_measurement(result: Result, candidates: Sequence[Candidate], seen: Seen
         margins = result.trace.verdicts.upper[result.places[kept]]
         missing = np.where(np.isfinite(margins), -margins, missing)
     fields = tuple(answer.field for answer in result.answers)
-    return next_to_part(result.question, fields, kept, missing, candidates, seen or Seen.of(result))
+    answer = next_to_part(result.question, fields, kept, missing, candidates, seen or Seen.of(result))
+    return replace(answer, is_anytime=result.seal.protocol.judge.has_common_numerator)
 
 
 def next_to_part(
