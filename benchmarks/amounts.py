@@ -3,7 +3,8 @@
 Three elements that overlap, over a flat background: one strong, one weak, and one that is there with an amount of zero,
 which is the bound of its coefficient where that cannot be negative.  A data set is lost if the truth is rejected, or if
 any of the three amounts lies outside its interval in the true explanation.  The control reads the usual interval of
-each amount in the true model, at the same level, as if all three held together; it has to be seen.  Lengths are means
+each amount in the true model, at the same level, as if all three held together; it has to be seen.  In maps the
+intervals are those of all that a signal keeps.  Lengths are means
 over data sets, in standard deviations of the best unbiased estimate in the true model.
 """
 
@@ -20,6 +21,7 @@ from physupport.judges import ByEvidence, Verdict
 from physupport.judges.counts import ByCounts
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Linear, Poisson
+from physupport.maps import MapProtocol
 from physupport.questions import RegionalMap
 
 LEVEL = 0.1
@@ -65,6 +67,9 @@ LINES = {
     "along-rows": (Linear(**KNOWN, coefficients=POSITIVE), ByEvidence(), drawn_rows),
     "rotation": (Linear(background=BASE), ByRotation(amounts=0.5), drawn_rows),
     "rotation-bounds": (Linear(background=BASE, coefficients=POSITIVE), ByRotation(amounts=0.5), drawn_rows),
+    "map-fission": (Linear(**KNOWN), ByEvidence("fission", 4), drawn_rows),
+    "map-bounds": (Linear(**KNOWN, coefficients=POSITIVE), ByEvidence("fission", 4), drawn_rows),
+    "map-counts": (Poisson(background=BASE), ByCounts(), drawn_counts),
 }
 
 
@@ -96,15 +101,29 @@ def misses(intervals, truth):
     return not all(low <= value <= high for (low, high), value in zip(intervals, truth, strict=True))
 
 
-def one(protocol, name, rng):
+def of_reports(protocol, name, rng, count):
+    """For each data set, of the explanation that made it, what `outcome` says."""
+    for _ in range(count):
+        rows = LINES[name][2](rng)
+        judge = protocol.read(deployment=rows).judge
+        is_rejected = judge.verdicts(TRUTH).codes[0] == Verdict.REJECTED
+        yield outcome(name, rows, judge.amounts(TRUTH).intervals, is_rejected)
+
+
+def of_signals(protocol, name, rng, count):
+    """For each signal of one map, of all that it keeps, what `outcome` says; one stack of rows a signal."""
+    signals = np.stack([LINES[name][2](rng) for _ in range(count)])
+    judge = MapProtocol.of(protocol, repeats=1).judge
+    kept = judge.block_judge(np.array([LEVEL]), 1, signals.shape[1])(signals).kept()
+    for rows, own, amounts in zip(signals, kept, judge.ranges(signals, kept, LEVEL), strict=True):
+        yield outcome(name, rows, amounts.intervals, not own[TRUTH[0]])
+
+
+def outcome(name, rows, found, is_rejected):
     """Whether the truth is lost, whether the control loses it, and the lengths (3,) in standard deviations."""
-    is_counted = name.startswith("counts")
+    is_counted = "counts" in name
     truth = COUNTS if is_counted else OF_ROWS
-    rows = LINES[name][2](rng)
-    judge = protocol.read(deployment=rows).judge
-    is_rejected = judge.verdicts(TRUTH).codes[0] == Verdict.REJECTED
-    found = judge.amounts(TRUTH).intervals
-    intervals = [found[element] or (np.inf, np.inf) for element in NAMES]
+    intervals = [found.get(element) or (np.inf, np.inf) for element in NAMES]
     estimate, deviation = usual(rows, is_counted)
     half = norm.isf(LEVEL / 2) * deviation
     control = misses(zip(estimate - half, estimate + half, strict=True), truth)
@@ -117,7 +136,8 @@ def measured(name, count):
     started = time.process_time()
     protocol = protocol_of(name)
     rng = np.random.default_rng([1, *name.encode()])
-    lost, control, lengths = zip(*(one(protocol, name, rng) for _ in range(count)), strict=True)
+    found = of_signals(protocol, name, rng, count) if name.startswith("map") else of_reports(protocol, name, rng, count)
+    lost, control, lengths = zip(*found, strict=True)
     high = beta.isf(1e-3, sum(lost) + 1, count - sum(lost))
     is_right = binom.sf(sum(lost) - 1, count, LEVEL) > 1e-3
     is_seen = binom.sf(sum(control) - 1, count, LEVEL) < 1e-6

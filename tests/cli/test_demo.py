@@ -28,6 +28,10 @@ def test_the_answer_is_that_of_the_certificate(shown):
     assert answer.endswith("at least one of arsenic and lead is there, and these data cannot tell which.")
 
 
+def test_the_answer_comes_first(shown):
+    assert shown[0].startswith("10.5 keV line: ")
+
+
 def test_the_page_is_where_the_demo_says(shown):
     text, out = shown
     assert f"Open {out / 'report' / 'report.html'} in a browser." in text
@@ -40,7 +44,7 @@ def test_a_second_demo_runs_the_project_that_is_there(shown):
     (out / "project.toml").write_text(text.replace("level = 0.05", "level = 0.05\nbudget = 9"))
     again = CliRunner().invoke(app, ["demo", "--out", str(out)])
     assert again.exit_code == 0, again.exception
-    assert f"Running {out / 'project.toml'} as it is." in again.stdout
+    assert f"The project in {out} was run as it was." in again.stdout
     assert "9 of 210 explanations asked about" in again.stdout
 
 

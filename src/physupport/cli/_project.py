@@ -110,6 +110,8 @@ def run(
         raise typer.Exit(exit_code(*error.args or (SIGINT,))) from None
     if as_json:
         typer.echo(json.dumps(reports.short_answer(finished.result.report), indent=2))
+        if not quiet:
+            _show_inputs(finished)
     elif not quiet:
         show_finished(finished)
     if number == SIGTERM:
@@ -138,15 +140,10 @@ def _dry_run(project: "Project", *, as_json: bool, has_hash: bool) -> None:
 
 
 def run_and_tell(project: "Project", *, resume: bool = False, quiet: bool = False) -> "tuple[Finished, int]":
-    """Run with progress, and say on standard error what was read and noted; with the signal that ended it, or 0."""
+    """Run with progress; with the signal that ended it, or 0."""
     run_project = projects.run_project  # loaded before signals are handled: imports turn them into other exceptions
     with run_progress(quiet) as status, stopped_by_signal(status.query) as stop:
         finished = run_project(project, resume=resume, callback=stop, stage=status.stage)
-    if not quiet:
-        for entry in finished.details.document["inputs"]:
-            typer.echo(f"read: {visible(_read_line(entry))}", err=True)
-        for note in finished.assembled.notes:
-            typer.echo(f"note: {visible(note)}", err=True)
     if finished.result.trace.ending.name == "STOPPED":
         typer.echo("Stopped: the report says what is certified so far.", err=True)
     return finished, stop.number
@@ -164,10 +161,19 @@ def _read_line(entry: dict[str, Any]) -> str:
     )
 
 
+def _show_inputs(finished: "Finished") -> None:
+    """Say on standard error what was read, with hashes, and what was noted."""
+    for entry in finished.details.document["inputs"]:
+        typer.echo(f"read: {visible(_read_line(entry))}", err=True)
+    for note in finished.assembled.notes:
+        typer.echo(f"note: {visible(note)}", err=True)
+
+
 def show_finished(finished: "Finished") -> None:
-    """Show the map, what it means, and where the files are."""
+    """Show the answer, what it means, what was read, and where the files are."""
     show_report(finished.result.report, finished.details)
     show_lines([*finished.details.notes, *finished.details.partings])
+    _show_inputs(finished)
     names = ", ".join(path.name for path in finished.files)
     typer.echo(f"\nWritten to {visible(str(finished.folder))}: {names}.")
     typer.echo(f"Open {visible(str(finished.folder / 'report.html'))} in a browser.")
@@ -190,13 +196,13 @@ def demo(
     use_threads(None, "--workers")
     typer.echo("A few seconds; the first run on a machine compiles for a little longer.", err=True)
     path = out / PROJECT_FILE
-    if path.exists():
-        typer.echo(f"Running {path} as it is.\n")
-    else:
+    source = f"The project in {out} was run as it was."
+    if not path.exists():
         files = projects.write_example(out, "xrf")
-        typer.echo(f"Example written to {out}: {', '.join(file.name for file in files)}.\n")
+        source = f"Example written to {out}: {', '.join(file.name for file in files)}."
     finished, _ = run_and_tell(projects.load_project(path))
     show_finished(finished)
+    typer.echo(source)
     typer.echo(f"Next: change {path} and run it again, with physupport run {out}.")
 
 
