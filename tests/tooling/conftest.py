@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import importlib.util
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,15 @@ def resolve():
         return place
 
     return resolved
+
+
+@pytest.fixture(scope="session")
+def reference():
+    """The hook of the pages that makes tables from models."""
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -12,48 +12,32 @@ from physupport.analysis.diagnose import diagnose
 from physupport.banks import Library, library_bank
 from physupport.cli._app import DIFFERS, DIFFERS_AS_KNOWN, MISUSE, REFUSED, exit_code
 from physupport.project import FILES
-from physupport.project._element_sections import Background, CoverSpec, Elements, Parameter, Unlisted
-from physupport.project._region_sections import AskedResolution, ClaimSpec, Region, Supports
-from physupport.project._schema import NextSpec, Output, OutsiderSpec, ProjectFile
+from physupport.project._schema import Output
 from physupport.project._sections import FunctionResponse, response_section
-from physupport.project._streams import Calibration, Deployment, LearntCalibration
 from physupport.responses import KINDS as PARAMETERS, RESPONSES as REGISTERED
 
-PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
-SECTIONS = {
-    "Top level": ProjectFile,
-    "`[output]`": Output,
-    "`[data.calibration]`": Calibration,
-    "`[data.calibration]` of a learnt dictionary": LearntCalibration,
-    "`[data.deployment]`": Deployment,
-    "`[elements]`": Elements,
-    "`[parameters.NAME]`": Parameter,
-    "`[cover]`": CoverSpec,
-    "`[regions.NAME]`": Region,
-    "`[supports]`": Supports,
-    "`[claims.NAME]`": ClaimSpec,
-    "`[background]`": Background,
-    "`[outsiders]`": OutsiderSpec,
-    "`[unlisted]`": Unlisted,
-    "`[[next]]`": NextSpec,
-    "`[resolution]`": AskedResolution,
-}
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "project-file.md").read_text()
 # Tables of the file, which have sections of their own.
-TABLES = {
-    "output",
-    "data",
-    "elements",
-    "parameters",
-    "regions",
-    "supports",
-    "claims",
-    "resolution",
-    "background",
-    "outsiders",
-    "cover",
-    "unlisted",
-    "next",
+SECTIONS = {
+    "Top level": "ProjectFile",
+    "`[output]`": "Output",
+    "`[data.calibration]`": "Calibration",
+    "`[data.calibration]` of a learnt dictionary": "LearntCalibration",
+    "`[data.deployment]`": "Deployment",
+    "`[elements]`": "Elements",
+    "`[parameters.NAME]`": "Parameter",
+    "`[cover]`": "CoverSpec",
+    "`[regions.NAME]`": "Region",
+    "`[supports]`": "Supports",
+    "`[claims.NAME]`": "ClaimSpec",
+    "`[background]`": "Background",
+    "`[unlisted]`": "Unlisted",
+    "`[outsiders]`": "OutsiderSpec",
+    "`[[next]]`": "NextSpec",
+    "`[resolution]`": "AskedResolution",
 }
+TABLES = {re.search(r"\w+", heading)[0] for heading in SECTIONS} - {"Top"}
 KINDS = (
     "peak",
     "lines",
@@ -83,21 +67,23 @@ def codes(cell):
     return re.findall(r"`([^`]+)`", cell)
 
 
-def toml_text(value):
-    if value is None:
-        return "none"
-    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
-
-
 @pytest.mark.parametrize("heading", SECTIONS)
-def test_every_key_has_a_line_with_its_default(heading):
-    shown = {row[0].strip("`"): row[2] for row in table(section(heading), "| key | type | default | meaning |")}
-    known = {
-        field.alias or name: "required" if field.is_required() else toml_text(field.default)
-        for name, field in SECTIONS[heading].model_fields.items()
-        if heading != "Top level" or name not in TABLES
-    }
-    assert shown == known
+def test_every_key_of_a_table_of_the_file_has_its_line(heading, reference):
+    (mark,) = reference.MARK.finditer(section(heading))
+    assert mark[2] == SECTIONS[heading]
+    lines = table(reference.table(*mark.groups()), "| key | type | default | meaning |")
+    fields = reference.model_named(mark[2]).model_fields
+    known = {field.alias or name for name, field in fields.items()}
+    assert {line[0].strip("`") for line in lines} == (known - TABLES if heading == "Top level" else known)
+    assert all(len(line) == 4 and all(line) for line in lines)
+
+
+def test_a_key_without_a_description_stops_the_pages(reference):
+    class Undescribed(Output):
+        colour: str = "red"
+
+    with pytest.raises(KeyError, match=r"Undescribed\.colour has no string below it"):
+        reference.key_rows(Undescribed)
 
 
 def test_every_response_is_shown_with_its_keys():

@@ -76,24 +76,51 @@ class Region(Section):
     """A region: what may be active there, and what is asked about it."""
 
     strength: Annotated[Amount, PlainValidator(partial(amount_of, kind=Amount, rule=_STRENGTH))] | None = None
+    """numbers above 0, table or text: variance of the coefficient (`covariance`), or the coefficient (`mean`); required
+    there. With [`cover`](#cover) also `{ between = [low, high] }`.
+    [`"unknown"`](evidence.md#random-sources-of-unknown-strength) in all regions leaves them open, and `noise` may then
+    be `"unknown"`, too
+    """
     coefficient: Annotated[tuple[float, float], PlainValidator(_coefficient), _COEFFICIENT] | None = None
+    """text or two numbers: with `gaussian`, `free` (default), `">= 0"`, or `[low, high]`, for responses of norm 1; with
+    `poisson` only `">= 0"`, which holds anyway
+    """
     count: Annotated[
         tuple[int, int],
         PlainValidator(_count),
         told_as("be a whole number from 1 on, or [least, most]"),
         Field(validate_default=True),
     ] = 1  # type: ignore[assignment]  # one or [1, 1] alike
+    """whole number, or two: how many of its elements may be present at once, `2` is one or two, `[1, 3]` one to three,
+    as unordered sets. `tolerance` is then the Hausdorff distance of sets, and a group holds every set of its elements.
+    Not with calibration rows
+    """
     presence: Literal["always", "optional"] = "always"
+    """text: `always`, or `optional`: the region may be silent"""
     tolerance: NotNegative = 0.0
+    """number: places within this distance count as one"""
     groups: Annotated[dict[str, Any] | None, BeforeValidator(_checked_groups)] = None
+    """table: named lists of ids, or tables of such lists; or `{ column = "class" }`, a group for every text in this
+    column of the element list, unless it holds one element or all
+    """
     ask: Annotated[
         Literal["finest", "nothing"] | Annotated[tuple[Ask, ...], Field(strict=False, min_length=1)],
         _ASK,
         distinct("entry"),
     ] = "finest"
+    """text or list: `nothing` omits the region from the report. A list of `fine`, `group`, `presence`, `absence`,
+    `ambiguity` accepts the first of these labels; `absence` alone needs a region that may be absent
+    """
     absence_threshold: Above | None = None
+    """number above 0: ABSENT then means that nothing as strong as this is there; at most the largest strength. With
+    `gaussian`, no absolute coefficient of a response of norm 1 reaches it
+    """
     box: Annotated[dict[Text, Ends], Field(min_length=1)] | None = None
+    """table: with `resolution`, instead of a list of elements: `{ x = [0, 5], y = [0, 4] }`, everywhere that something
+    may lie. The elements are [cells](cells.md#between-the-places-of-a-grid) of it
+    """
     resolution: Above | None = None
+    """number above 0: the largest side of these cells"""
 
     @model_validator(mode="after")
     def _box_with_resolution(self) -> "Region":
@@ -118,8 +145,11 @@ class ClaimSpec(Section):
     """True if any, all or exactly one of several elements or groups is there."""
 
     any: list[Text] | None = None
+    """list of texts: at least one of these is there"""
     all: list[Text] | None = None
+    """list of texts: all of them are there"""
     exactly_one: list[Text] | None = None
+    """list of texts: one of them is there, and no other of them"""
 
     _one_kind = some_of("any", "all", "exactly_one")
 
@@ -128,8 +158,11 @@ class AskedResolution(Section):
     """How far apart the places of a region are that the data leave possible, asked in the place of a map."""
 
     region: Text | None = None
+    """text: the region in question, which must always be present; optional if there is only one"""
     fine: NotNegative
+    """number: the largest diameter that is still FINE"""
     group: NotNegative
+    """number: the largest diameter that is still a GROUP; at least `fine`"""
 
     @model_validator(mode="after")
     def _in_order(self) -> "AskedResolution":
@@ -142,7 +175,14 @@ class Supports(Section):
     """Which regions may be active together."""
 
     max_active: Annotated[int, Field(ge=0)] | None = None
+    """whole number: largest number of regions active at once"""
     choices: Annotated[list[list[Text]], Field(min_length=1)] | None = Field(default=None, alias="list")
+    """list of lists: the combinations themselves, such as `[["A", "B"], ["A", "B", "C"]]`. They must agree with the
+    keys `presence`
+    """
     leave_one_out: bool = False
+    """true or false: all regions together, and all but each optional one, in one test each: [which of many are
+    certain](counts.md#which-elements-are-certain). With `poisson`, or `gaussian` and `judge = "evidence"`
+    """
 
     _one_rule = some_of("max_active", "list", "leave_one_out", least=0)

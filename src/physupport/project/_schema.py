@@ -33,18 +33,28 @@ class OutsiderSpec(Section):
     """The scan for something that is not in the bank."""
 
     elements: Literal["rest", "none"] = "rest"
+    """text: look along all other elements (`rest`), or `none`"""
     share: Share = 0.2
+    """number between 0 and 1: share of the level"""
 
 
 class NextSpec(Section):
     """A measurement that could be made next: what it costs, and what it gives."""
 
     name: Text
+    """text: name of the measurement"""
     seconds: Above
+    """number above 0: cost"""
     stream: Literal["calibration", "deployment"] = "deployment"
+    """text: the stream that it adds to; `calibration` adds more of the same rows"""
     rows: Above = 1.0
+    """number above 0: number of new rows; for counts, in units of the live time so far"""
     responses: FileSpec | None = None
+    """file: responses of another detector, range, sensor or position, in the unit of those of `[elements]`; a row for
+    each channel, a column for each element
+    """
     noise: Above | None = None
+    """number above 0: variance of the noise, if it differs from that of the project"""
 
     @model_validator(mode="after")
     def _of_its_own(self) -> "NextSpec":
@@ -67,7 +77,12 @@ class Output(Section):
     """Where the report goes, and the map of many signals."""
 
     folder: FileName = "report"
+    """text: folder of the report. It is new, or holds an earlier report, which is replaced. The project's folder itself
+    is refused
+    """
     map: FileName = "map"
+    """text: folder of the [map](maps.md) of many signals. It is new or empty, or holds the same map, which is continued
+    """
 
 
 def _seed(value: int) -> int:
@@ -81,19 +96,40 @@ class ProjectFile(Section):
     """The whole file."""
 
     title: str = ""
+    """text: title of the report; by default the name of the folder"""
     level: Share
+    """number between 0 and 1: the largest probability of rejecting the truth (alpha)"""
     # 1 is one query, 1.0 is all of them.
     budget: Annotated[
         Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0.0, le=1.0)],
         told_as("be a whole number of queries, or a share between 0.0 and 1.0"),
     ] = 1.0
+    """number: largest number of queries (`1` is one query), or share of the bank (`1.0` is all)"""
     seed: Annotated[int, Field(ge=0), AfterValidator(_seed)] = 0
+    """whole number: seed of the split into proposal and judging rows, and of the [draws](guarantees.md#draws)"""
     judge: Annotated[str, known_name(lambda: JUDGES)] | None = None
+    """text: the test. [`evidence`](evidence.md), [`rotation`](rotation.md), [`counts`](counts.md),
+    [`simulation`](simulation.md), [`invariant`](evidence.md#all-rows-without-a-split) or [`conformal`](conformal.md).
+    Default: `conformal` with replicates; `evidence` for `gaussian` with `error` or `variants = "cone"`; else `rotation`
+    for `gaussian`, `counts` for `poisson`, `evidence` for other laws
+    """
     judge_options: Options = {}  # noqa: RUF012  pydantic copies it
+    """table: options of the judge that no other key sets"""
     draws: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    """whole number: with `rotation` (default 999) and `simulation` (399), data sets drawn for each explanation; more
+    than one over the level
+    """
     statistic: Literal["ratio", "score"] | None = None
+    """text: with `simulation`, `ratio` (largest likelihood ratio over rivals) or [`score`](simulation.md) (one support,
+    states in the order of one smooth coordinate). Default `score` for orientations of one dictionary in equal steps and
+    a law with unseen codes, else `ratio`
+    """
     policy: PolicyName | None = None
+    """text: order of the queries, `regional` (default for maps), `endpoints` (default for a resolution), `fixed`,
+    `random` or `farthest`. It changes the number of queries, never the safety of a label
+    """
     stop: Stop = "set"
+    """text: `label` stops when the labels are certified; `set` then also asks about everything still possible"""
     output: Output = Output()
     data: Data
     elements: Elements

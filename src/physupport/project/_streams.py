@@ -93,17 +93,36 @@ class Stream(Section):
     """Rows of one kind: where they are, what made them, and how many of them may propose."""
 
     file: FileName
+    """text: see [files and axes](#files-and-axes)"""
     member: Text | None = None
+    """text: which array of a file that holds several"""
     header: bool | None = None
+    """true or false: whether the first line of a CSV names the columns; required [where that line could be
+    data](#names)
+    """
     channels: Annotated[int | str, told_as("be the number or the name of the axis that runs over channels")] | None = (
         None
     )
+    """number or text: the axis of the channels, `0`, `1` or its name; not needed for [spectra](#spectra) and images"""
     law: str
     noise: Annotated[Noise, PlainValidator(_noise)] | None = None
+    """numbers above 0, text or table: noise variance of a channel; of a whole complex entry if rows are complex.
+    Required except by `gaussian`; absent with `poisson`. The deployment takes [other forms](#noise), too
+    """
     proposal: Share | None = None
+    """number between 0 and 1: share of the rows that propose; the others judge. Required by laws whose rows are split,
+    except with `judge = "simulation"`
+    """
     unit: str = ""
+    """text: unit of the entries. Different units in a file, other rows or noise are refused, never converted"""
     first_checkpoint: Annotated[int, Field(ge=1)] = 128
+    """whole number: evidence is computed after this many judging rows, after twice as many, and so on, and at the end
+    """
     opponent: Literal["bank", "free"] | None = None
+    """text: numerator of the evidence, `bank` (default, as in the paper: the best of the bank on proposal rows) or
+    [`free`](evidence.md#whether-anything-fits) (half of it off the bank, so that EMPTY is possible). Not with
+    `gaussian`
+    """
 
     @model_validator(mode="after")
     def _law_has_what_it_needs(self) -> "Stream":
@@ -149,8 +168,15 @@ class Calibration(Stream):
     """Rows that tell dictionary states apart."""
 
     law: Annotated[str, known_name(partial(laws_of_files, "calibration"))]
+    """text: `latent` (each atom is active at random, with a standard normal coefficient) or `known codes` (the
+    coefficients of each row are given)
+    """
     activity: Annotated[tuple[float, ...], PlainValidator(partial(checked_values, above=0.0, below=1.0))] | None = None
+    """numbers between 0 and 1: how often an atom is active; required with `latent`"""
     codes: FileSpec | None = None
+    """file: with `known codes`, a row of codes for each row, regions before shared atoms, or under their
+    [names](#names). Without it, the codes follow the channels in further columns
+    """
     frequencies: ClassVar[tuple[float, ...] | None] = None
 
 
@@ -158,16 +184,26 @@ class LearntCalibration(Section):
     """Rows that a dictionary was learnt from, and the places that its atoms may have."""
 
     file: FileName
+    """text: as for other rows, like the next three keys"""
     member: Text | None = None
+    """text: which array"""
     header: bool | None = None
+    """true or false: whether the first line names the columns"""
     channels: Annotated[int | str, told_as("be the number or the name of the axis that runs over channels")] | None = (
         None
     )
+    """number or text: the axis of the channels"""
     learner: Literal["dictionary"] | None = None
+    """text: `dictionary`, scikit-learn learns `atoms` atoms from these rows (`pip install "physupport[learn]"`)"""
     atoms: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """whole number: number of atoms; required with `learner`"""
     dictionary: FileSpec | None = None
+    """file: atoms learnt elsewhere, one a row or one a column. Only their number matters; the report adds their reading
+    """
     learnt_on: Text = ""
+    """text: which rows it was learnt on, for the report"""
     places: dict[Text, Annotated[tuple[float, float], PlainValidator(checked_ends)]] | None = None
+    """table: box of every atom, such as `{ x = [0.02, 0.98] }`; required with a `response`"""
 
     @model_validator(mode="after")
     def _one_dictionary(self) -> "LearntCalibration":
@@ -188,19 +224,43 @@ class Deployment(Stream):
     """Rows of the signal that is asked about."""
 
     law: Annotated[str, known_name(partial(laws_of_files, "deployment"))]
+    """text: `covariance` (random coefficients with variance `strength`), `mean` (coefficients `strength`),
+    [`gaussian`](rotation.md) (unknown coefficients of responses and background, Gaussian noise) or
+    [`poisson`](counts.md) (counts around such a mix without negative parts)
+    """
     rows: Literal["same mean", "free", "random"] | None = None
+    """text: with `gaussian`, `same mean` (default: the same coefficients in all rows), `free` (each row has its own, as
+    snapshots of unknown waveforms) or `random` (Gaussian about 0 with one unknown covariance)
+    """
     split: Literal["thin", "rows", "fission"] | None = None
+    """text: with `poisson`, `thin` (default) halves every count by a coin, `rows` takes half of the rows. With
+    `gaussian` and `judge = "evidence"`, `rows` (default), or [`fission`](evidence.md#unknown-coefficients-and-noise)
+    for a single row of known noise
+    """
     splits: Annotated[int, Field(ge=1, le=MOST_SPLITS)] | None = None
+    """whole number: number of splits that evidence averages, at most 1000. Default 4 with `poisson`; with `gaussian`
+    and `judge = "evidence"` 1, or 8 with `fission`
+    """
     exposure: Values | None = None
+    """numbers above 0: with `poisson`, exposure of every row, such as live times; equal by default"""
     window: Windows | None = None
+    """`[low, high]` or a list of these: the part of the axis to use, in its units, see [windows](#windows)"""
     frequencies: Annotated[tuple[float, ...], PlainValidator(partial(checked_values, above=0.0, most=100))] | None = (
         None
     )
+    """numbers above 0: of a [recording](#recordings), frequencies in hertz to evaluate. `law`, `rows`, `noise`, and
+    `channels` of a `.wav` file, are then optional
+    """
     sampling_rate: Annotated[float, Field(gt=0.0)] | None = None
+    """number above 0: of a recording, samples a second; a `.wav` file states its own"""
     frame: Annotated[int, Field(ge=8)] | None = None
+    """whole number: of a recording, samples of a frame; default a power of two of about 32 ms"""
     gap: Annotated[int, Field(ge=0)] | None = None
+    """whole number: of a recording, samples between frames; default a quarter of a frame"""
     segment: Annotated[tuple[float, float], PlainValidator(checked_ends)] | None = None
+    """`[start, end]`: of a recording, the part to use in seconds; default all"""
     options: Options = {}  # noqa: RUF012  pydantic copies it
+    """table: options of the law that no other key sets"""
     codes: ClassVar[File | None] = None
 
     @model_validator(mode="after")
