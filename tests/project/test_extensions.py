@@ -100,7 +100,7 @@ def test_options_of_a_law_and_a_judge_of_ones_own_come_from_a_project_file(exten
     protocol = report.document["protocol"]
     assert protocol["streams"][0]["law"]["factor"] == 2.0
     assert protocol["judge"]["word"] == "slowly"
-    assert "data.deployment.options must hold options that have no key of their own, got rows" in refused(
+    assert "no key of their own, got rows. Write rows = ... beside data.deployment.options" in refused(
         write((law[0], law[1].replace("factor = 2.0", 'rows = "free"')))
     )
     assert "factr" in refused(write((law[0], law[1].replace("factor", "factr"))))

@@ -123,7 +123,8 @@ def check_own_options(project: Project, key: str, options: Mapping[str, object],
     """Refuse options of a law or a judge that other keys of the project file give."""
     for name in options:
         if name in others:
-            raise project.misuse(key, "hold options that have no key of their own", name)
+            remedy = f"Write {name} = ... beside {key}."
+            raise project.misuse(key, "hold options that have no key of their own", name, remedy)
 
 
 def background_columns(project: Project, physical: Physical) -> Array | None:
