@@ -126,7 +126,7 @@ def test_what_is_written_otherwise_than_a_run_writes_it_is_refused(honest, resea
     assert what in " ".join(verify(resealed(document)).findings)
 
 
-@pytest.mark.parametrize("version", ["0.1.0 (certified)", "<b>1</b>", "", "1" * 65])
+@pytest.mark.parametrize("version", ["0.2.0 (certified)", "<b>1</b>", "", "1" * 65])
 def test_a_version_is_a_version(honest, resealed, version):
     document = copy.deepcopy(honest.result.report.document)
     document["program"]["physupport"] = version
