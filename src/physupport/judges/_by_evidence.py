@@ -16,12 +16,12 @@ from typing import Any, ClassVar, Self, cast, final
 import numpy as np
 from flint import arb, ctx
 
-from .._checks import check_count, check_indices, check_number, check_open
+from .._checks import check_count, check_indices, check_open
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
-from ..laws import Design, Law, Opponent, agreement, streams
+from ..laws import Design, Law, Opponent, streams
 from ._amounts import (
     Amounts,
     Asked,
@@ -38,12 +38,11 @@ from ._decide import compared, decided, verdicts
 from ._evidence import Bounds, Evidence, Factor, final_bounds, log_mean, sum_down, sum_up, threshold_bounds
 from ._judge import Judge, Verdict, Verdicts, block_around
 from ._linear_cells import LinearCells, ask_all, cell_opponent
+from ._noise import NoiseTestingSpec, noise_facts
 from ._specs import FIXED, MOST_SPLITS, JudgeSpec, Sealed, register
 from .rotation._table import Draws
 
 SPLITS = ("rows", "fission")
-# Share of the level at which a stated noise is refuted; the gate of rotations has the same.
-NOISE_SHARE = 0.2
 # The purpose of the draws: no other judge shares these bits.
 _PURPOSE = 4
 _ALONG_ROWS = "streams are independent, and so are the rows of each, with the law of the explanation"
@@ -56,7 +55,7 @@ _OF_SPLITS = (
 @register
 @final
 @dataclass(frozen=True, slots=True)
-class ByEvidence(JudgeSpec):
+class ByEvidence(NoiseTestingSpec):
     """Have the streams of a protocol judged by their evidence, at the level of the protocol.
 
     split: None has the protocol divide the rows, and looks at the evidence along those that judge.  `rows` averages
@@ -64,8 +63,6 @@ class ByEvidence(JudgeSpec):
     to a single row, where the noise is known.  Splits come from `Sealed.draws_seed`: the parts of a fissioned row are
     independent only if its draws are its own.  An average is that of all judging rows, not its peak along them, as only
     the final value may be averaged; that of other streams at their end is multiplied with it.
-    noise: share of the level at which a stated noise is tested (`noise_facts`); unless it is given, a protocol sets it
-    where a law states a noise that rows can refute, and leaves it out where none does.
     cells: elements lie anywhere in cells (`search`), which a protocol sets; splits then are averaged over.
     """
 
@@ -79,7 +76,6 @@ class ByEvidence(JudgeSpec):
     split: str | None = None
     n_splits: int = 8
     proposal: float = 0.5
-    noise: float | None = field(default=None, metadata=FIXED)
     cells: bool = field(default=False, metadata=FIXED)
 
     def __post_init__(self) -> None:
@@ -87,8 +83,7 @@ class ByEvidence(JudgeSpec):
             raise MisuseError("split", f"be {' or '.join(map(repr, SPLITS))}", repr(self.split))
         check_count("splits", self.n_splits, 1, MOST_SPLITS)
         check_open("proposal", self.proposal, 0.0, 1.0)
-        if self.noise is not None:
-            check_open("noise", check_number("noise", self.noise), 0.0, 1.0)
+        NoiseTestingSpec.__post_init__(self)
 
     @classmethod
     def of_options(cls, options: Mapping[str, Any]) -> "ByEvidence":
@@ -113,25 +108,15 @@ class ByEvidence(JudgeSpec):
         return self.noise_share is not None or self.cells
 
     @property
-    def trusts_noise(self) -> bool:
-        """True if the noise is not tested."""
-        return self.noise is None
-
-    @property
-    def noise_share(self) -> float | None:
-        """The share at which the noise is tested."""
-        return self.noise
-
-    @property
     def fissions(self) -> int:
         """How many times a single row is split by noise that is added to it; 0 where rows are divided instead."""
         return self.n_splits if self.split == "fission" else 0
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """The judge with the test of the noise, where rows can refute a noise that a law states."""
+        """The judge with the test of the noise, and with splits where cells are searched."""
         cells = any(law.has_cells for law in laws)
         split = self.split or ("rows" if cells else None)
-        return replace(self, noise=tested_share(self.kind, self.noise, bank, laws), cells=cells, split=split)
+        return replace(NoiseTestingSpec.completed(self, bank, laws), cells=cells, split=split)
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand; streams, checkpoints and numerators stand with the streams."""
@@ -241,58 +226,6 @@ class EvidenceJudge(Judge):
     def facts(self, possible: IntArray) -> dict[str, object] | None:
         """The test of the noise, where there is one."""
         return noise_facts(self.spec.noise, self.sealed, possible)
-
-
-def tested_share(kind: str, share: float | None, bank: Bank, laws: Sequence[Law]) -> float | None:
-    """The share of the level at which the noise is tested; None where rows cannot refute one that a law states.
-
-    A covariance that was estimated is refused: likelihoods would take its errors for signals.
-    """
-    if any(law.covariance_freedom is not None for law in laws):
-        rule = "be 'rotation' where the covariance of the noise is estimated from rows"
-        remedy = 'Write judge = "rotation", or give a covariance that is known.'
-        raise MisuseError("judge", rule, repr(kind), remedy)
-    is_stated = any(law.noise_test(bank) is not None for law in laws)
-    return (share or NOISE_SHARE) if is_stated else None
-
-
-def noise_facts(
-    share: float | None, sealed: Sealed | None, possible: IntArray, error: float | None = None
-) -> dict[str, object] | None:
-    r"""Test the noise that the explanations left state, in every stream; all that is stated if none is left.
-
-    Labels are withheld if the rows refute the noise of every explanation left.  If the truth is among these, this
-    happens with probability at most the share of the level, divided among the tested streams: the p-value of its noise
-    setting is uniform, and the largest p-value is no smaller.  A report without labels states nothing false, so the
-    test costs no part of the level of the judge.
-
-    error: of the responses, that of the laws unless given.  Beside a response with an error nothing is noise alone.
-    """
-    if share is None or sealed is None:
-        return None
-    asked = possible if len(possible) else np.arange(sealed.size)
-    findings: list[dict[str, Any]] = []
-    for stream in sealed.streams:
-        law: Law = stream.law
-        if error is not None and law.error_words:
-            law = replace(cast("Any", law), error=error or None)
-        test = law.noise_test(sealed.bank)
-        seen = None if test is None else test(stream.rows)
-        if seen is None:
-            continue
-        settings = np.unique(stream.keys_of(asked) % len(seen.p)).tolist()
-        # The setting that the rows refute least.
-        best = max((agreement(seen.p[setting], seen.ratio[setting]), -setting) for setting in settings)
-        setting = -best[1]
-        findings.append({"part": "noise", "place": seen.place, "p": seen.p[setting], "ratio": seen.ratio[setting]})
-    level = share * sealed.level / max(len(findings), 1)
-    is_refuted = any(finding["p"] <= level for finding in findings)
-    return {
-        "is_best_rejected": is_refuted,
-        "is_withheld": is_refuted and len(possible) > 0,
-        "level": level,
-        "findings": findings,
-    }
 
 
 @final

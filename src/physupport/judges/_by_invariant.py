@@ -1,21 +1,20 @@
 """The judge of invariant evidence: all rows judge, nothing is split or drawn, and the noise level may be unknown."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .._checks import check_indices, check_number, check_open
+from .._checks import check_indices
 from .._typing import Field, IntArray
-from ..banks import Bank
 from ..laws import Design, Law
-from ._by_evidence import noise_facts, tested_share
 from ._decide import compared
 from ._evidence import Bounds, Evidence, final_bounds, sum_down, sum_up
 from ._invariant import InvariantEvidence, Rivals, SharedEvidence, contrasted, left_of, rival_blocks
-from ._judge import Judge, Verdicts
-from ._specs import FIXED, JudgeSpec, Sealed, SealedStream, register
+from ._judge import Verdicts
+from ._noise import NoiseTestingSpec, noise_facts
+from ._specs import Sealed, SealedJudge, SealedStream, register
 from .rotation._by_rotation import ByRotation
 from .rotation._free import FreeRows
 from .rotation._judge import Rotation
@@ -26,7 +25,7 @@ from .rotation._table import Scan
 @register
 @final
 @dataclass(frozen=True, slots=True)
-class ByInvariant(JudgeSpec):
+class ByInvariant(NoiseTestingSpec):
     """Have rows of a linear law judged by evidence that no coefficient and no noise level changes.
 
     All rows judge, nothing is drawn, and margins are logs of e-values.  Every explanation has rivals of its own, so
@@ -34,7 +33,6 @@ class ByInvariant(JudgeSpec):
 
     outsiders: bumps along the axis of a single row are rivals, too, with this share of the weight; None leaves them
     out.
-    noise: share of the level at which a stated noise is tested, set by the protocol as `ByEvidence.noise` is.
     """
 
     kind: ClassVar[str] = "invariant"
@@ -43,30 +41,11 @@ class ByInvariant(JudgeSpec):
     remedy: ClassVar[str] = ", or the judge 'evidence'"
 
     outsiders: Scan | None = field(default_factory=lambda: Scan("none"))
-    noise: float | None = field(default=None, metadata=FIXED)
-
-    def __post_init__(self) -> None:
-        if self.noise is not None:
-            check_open("noise", check_number("noise", self.noise), 0.0, 1.0)
 
     @property
     def are_e_values(self) -> bool:
         """Always."""
         return True
-
-    @property
-    def trusts_noise(self) -> bool:
-        """True if the noise is not tested."""
-        return self.noise is None
-
-    @property
-    def noise_share(self) -> float | None:
-        """The share at which the noise is tested."""
-        return self.noise
-
-    def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """The judge with the test of the noise, where rows can refute a noise that a law states."""
-        return replace(self, noise=tested_share(self.kind, self.noise, bank, laws))
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand."""
@@ -82,7 +61,7 @@ class ByInvariant(JudgeSpec):
     def decode(cls, content: Mapping[str, Any]) -> "ByInvariant":
         """The specification that `encode` wrote."""
         scan = content["outsiders"]
-        return cls(None if scan is None else Scan(**scan), content.get("noise"))
+        return cls(None if scan is None else Scan(**scan), noise=content.get("noise"))
 
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
@@ -131,26 +110,15 @@ class ByInvariant(JudgeSpec):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class InvariantJudge(Judge):
+class InvariantJudge(SealedJudge):
     """Rejects where the e-value of all rows, times that of other streams at their end, exceeds 1 over the level."""
 
     judges_blocks: ClassVar[bool] = True
 
-    sealed: Sealed
     stream: SealedStream
     settings: tuple[InvariantEvidence, ...]
     beside: Evidence | None  # of the other streams
     spec: ByInvariant
-
-    @property
-    def size(self) -> int:
-        """The size of the bank."""
-        return self.sealed.size
-
-    @property
-    def level(self) -> float:
-        """The level of the protocol."""
-        return self.sealed.level
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the e-value times the level; explanations of one key are judged once."""

@@ -103,6 +103,23 @@ class Sealed:
         return judged, design, self.evidence_of(remaining) if remaining else None
 
 
+@dataclass(frozen=True, eq=False)
+class SealedJudge(Judge):
+    """An opened judge whose explanations and level are those of what it was opened on."""
+
+    sealed: Sealed
+
+    @property
+    def size(self) -> int:
+        """The size of the bank."""
+        return self.sealed.size
+
+    @property
+    def level(self) -> float:
+        """The level of the protocol."""
+        return self.sealed.level
+
+
 class JudgeSpec:
     """The specification of a judge: all that is fixed before any held-out row is read.
 

@@ -20,8 +20,8 @@ from ..._checks import check_indices
 from ..._errors import MisuseError
 from ..._typing import BoolArray, IntArray
 from ...laws import Design, Law, Linear
-from .._judge import Judge, Verdicts
-from .._specs import JudgeSpec, Sealed, SealedStream, register
+from .._judge import Verdicts
+from .._specs import JudgeSpec, Sealed, SealedJudge, SealedStream, register
 from ._places import Component
 from ._search import AnyNode, Node, Quantile, Residuals, nodes_of
 
@@ -109,25 +109,14 @@ def _residuals(stream: SealedStream, design: Design) -> Residuals:
 
 @final
 @dataclass(frozen=True, eq=False)  # no slots: statements are tested when first asked for
-class LearntJudge(Judge):
+class LearntJudge(SealedJudge):
     """Rejects an explanation if one of its statements is rejected."""
 
     judges_blocks: ClassVar[bool] = True
 
-    sealed: Sealed
     stream: SealedStream
     spec: ByLearnt
     residuals: Residuals
-
-    @property
-    def size(self) -> int:
-        """The size of the bank."""
-        return self.sealed.size
-
-    @property
-    def level(self) -> float:
-        """The level of the protocol."""
-        return self.sealed.level
 
     @cached_property
     def _quantile(self) -> Quantile:

@@ -16,8 +16,6 @@ from .._noise_shape import Independent, NoiseShape, Spectra, independent
 from .._opponents import (
     Mixture,
     Point,
-    Product,
-    band_rows,
     correlated_point,
     covariance_point,
     free_mixture,
@@ -28,7 +26,6 @@ from .._opponents import (
 )
 from .._stream import Scores
 from ._angles import Cone, Tilted
-from ._densities import SumStream
 from ._open_rows import best_noise, cost_ball, cost_bounds
 from ._profile import Profile, Residual, profile_of
 from ._widths import Ball, Bounded, Nonnegative, ball_matrix, normal_equations, square
@@ -526,54 +523,6 @@ class LinearStream:
         cost = cost_ball(values, rest, q - r, None if sigma is None else arb(sigma) ** 2)
         enclosed: arb = -(q * (2 * arb.pi() / self.parts).log() + cost) * count * self.parts / 2
         return enclosed
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class BandedStream:
-    """Rows of several blocks of channels, such as frequencies: each is scored for itself, and key by key they add up.
-
-    The blocks are independent given the explanation, which has the same active elements in all of them, and in each
-    its own coefficients and its own noise.
-    """
-
-    is_density: ClassVar[bool] = False
-
-    blocks: tuple[LinearStream, ...]
-    checkpoints: IntArray
-
-    @property
-    def n_keys(self) -> int:
-        """Those of every block."""
-        return self.blocks[0].n_keys
-
-    def widened(self, error: float) -> "BandedStream":
-        """The stream for responses that are right to within an error in every block."""
-        return BandedStream(tuple(block.widened(error) for block in self.blocks), self.checkpoints)
-
-    def opponent(self, keys: IntArray) -> Product:
-        """An opponent of each block."""
-        return Product(tuple(block.opponent(keys) for block in self.blocks))
-
-    def log_likelihood(self, keys: IntArray) -> Scores:
-        """(k, c) the sum over blocks."""
-        return SumStream(self.blocks, self.checkpoints).log_likelihood(keys)
-
-    def enclosure(self, key: int, bits: int) -> list[arb]:
-        """The same in balls."""
-        return SumStream(self.blocks, self.checkpoints).enclosure(key, bits)
-
-
-def linear_stream(
-    design: Design, rows: RowSource, checkpoints: IntArray, *, is_complex: bool, keeps_fits: bool = False
-) -> LinearStream | BandedStream:
-    """The rows under every key of a design, block by block where it has several."""
-    parts = band_rows(rows, design.bands) if design.bands > 1 else (rows,)
-    blocks = tuple(
-        LinearStream(each, part, checkpoints, is_complex, {} if keeps_fits else None)
-        for each, part in zip(design.of_bands() if design.bands > 1 else (design,), parts, strict=True)
-    )
-    return blocks[0] if len(blocks) == 1 else BandedStream(blocks, checkpoints)
 
 
 def _most_explained(cone: Cone, rows: Field) -> arb:
