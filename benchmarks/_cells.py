@@ -1,20 +1,24 @@
 """Rows whose truth lies anywhere in cells: bounds over cells, lost truths, and sets of two sources off a grid.
 
-`python -m benchmarks._cells level` counts lost truths, `sources` the sets of two sources beside MUSIC.
+`python -m benchmarks._cells level` counts lost truths, `sources` the sets of two sources beside MUSIC, and `grid` what
+cells cost where the truth is on the grid, and what exact places lose where it is not.
 """
 
 import sys
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 from scipy.stats import binom
 
+from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.banks import Bank, Library, library_bank, product_grid
 from physupport.io import as_pairs
 from physupport.judges import ByEvidence
 from physupport.judges._by_evidence import _trials
 from physupport.judges._evidence import threshold_bounds
 from physupport.judges._linear_cells import LinearCells, ask_all
+from physupport.judges.rotation import ByRotation
 from physupport.laws import Design, make_law
 from physupport.responses import Parameter, Peak, Ranges, UniformLinearArray
 
@@ -188,6 +192,47 @@ def sources(count):
         )
 
 
+def grid(count):
+    """One element of a grid, on it or anywhere in its cell: elements kept by cells, and by exact places."""
+    settings = (
+        ("peak", PEAK, np.arange(1.0, 9.1, 0.4), "same mean", 12),
+        ("array", ARRAY, np.arange(-30.0, 31.0, 2.0), "random", 30),
+    )
+    for snr, (name, response, places, rows, n_rows) in product((10.0, 20.0, 40.0, 80.0), settings):
+        half = np.full((len(places), 1), 0.5 * (places[1] - places[0]))
+        ranges = Ranges(response, places[:, None], half)
+        answers = ranges.columns(places)
+        is_complex = bool(np.iscomplexobj(answers))
+        columns = as_pairs(answers, axis=0) if is_complex else answers
+        library = Library([f"{x:g}" for x in places], ["a"] * len(places), places[:, None], columns, "", half)
+        bank = library_bank(library, [["a"]], {"a": 1.0})
+        options = {"rows": rows, "is_complex": is_complex}
+        laws = {"cells": options | {"ranges": ranges}, "evidence": options, "rotation": options}
+        for share in (0.0, 1.0):
+            rng = np.random.default_rng(5)
+            kept = {kind: [] for kind in laws}
+            right = dict.fromkeys(laws, 0)
+            for number in range(count):
+                e = int(rng.integers(1, len(places) - 1))
+                place = places[e] + share * half[0, 0] * rng.uniform(-1.0, 1.0)
+                answer = ranges.columns(np.array([place]))[:, 0]
+                drawn = rng.standard_normal((2, n_rows, 1 + len(answer)))
+                normal = (drawn[0] + 1j * drawn[1]) / np.sqrt(2.0) if is_complex else drawn[0]
+                waves = np.ones((n_rows, 1)) if rows == "same mean" else normal[:, :1]
+                measured = snr / np.sqrt(n_rows) * waves * answer + normal[:, 1:]
+                for kind, law in laws.items():
+                    judge = ByRotation(draws=399) if kind == "rotation" else ByEvidence("rows", 4)
+                    plan = StreamPlan("gaussian", **law)
+                    model = PhysicalSupport(
+                        bank, {"a": 0.0}, random_state=number, calibration=None, deployment=plan, judge=judge
+                    )
+                    cell = model.fit().report(measured).fields[0].cell
+                    kept[kind].append(len(cell))
+                    right[kind] += library.ids[e] in cell
+            told = "; ".join(f"{kind} {np.mean(kept[kind]):.2f} kept, truth {right[kind]}" for kind in laws)
+            print(f"{name}, {snr:g}, {'anywhere' if share else 'on the grid'}: {told}", flush=True)
+
+
 def music(rows, places, answers):
     """The two largest peaks of the spectrum of MUSIC."""
     _, vectors = np.linalg.eigh(rows.T @ rows.conj())
@@ -198,4 +243,4 @@ def music(rows, places, answers):
 
 
 if __name__ == "__main__":
-    {"level": level, "sources": sources}[sys.argv[1]](int(sys.argv[2]))
+    {"level": level, "sources": sources, "grid": grid}[sys.argv[1]](int(sys.argv[2]))

@@ -20,13 +20,6 @@ def run(text):
     return names
 
 
-def test_the_example_in_python_keeps_the_cell_of_its_truth(capsys):
-    names = run(blocks("python")[1])
-    cover, field = names["cover"], names["field"]
-    assert cover.names()[cover.regions["line"].cell_of([0.4142])] in field.cell
-    assert capsys.readouterr().out.startswith(f"{len(cover.places)} 0.03")
-
-
 def test_the_project_keeps_the_place_of_its_truth_and_prints_what_the_page_shows(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     project, _ = blocks("toml")

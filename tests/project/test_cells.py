@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.project import load_project, run_project
+from physupport.project import assemble, load_project, run_project
 from physupport.responses import Cell, Family, Parameter, Peak, UniformLinearArray
 from physupport.verify import verify
 
@@ -103,8 +103,7 @@ splits = 1
 file = "elements.csv"
 coordinates = ["angle"]
 unit = "deg"
-exact = false
-response = {{ kind = "uniform linear array", n_sensors = 8, spacing = 0.5 }}
+{exact}response = {{ kind = "uniform linear array", n_sensors = 8, spacing = 0.5 }}
 
 [regions.sky]
 strength = "unknown"
@@ -140,13 +139,13 @@ resolution = 0.5
 """
 
 
-def sky(folder, top="", places=range(-8, 9, 2)):
+def sky(folder, top="", places=range(-8, 9, 2), exact=""):
     (folder / "elements.csv").write_text("id,region,angle\n" + "\n".join(f"{x},sky,{x}" for x in places))
     rng = np.random.default_rng(1)
     answers = UniformLinearArray(8, 0.5)([[2.5]])
     waves, noise = (rng.standard_normal((30, k, 2)) @ [1.0, 1.0j] for k in (1, 8))
     np.save(folder / "rows.npy", 12.0 * waves * answers[:, 0] + noise)
-    (folder / "project.toml").write_text(SKY.format(top=top))
+    (folder / "project.toml").write_text(SKY.format(top=top, exact=exact))
     return load_project(folder / "project.toml")
 
 
@@ -163,11 +162,32 @@ def test_a_source_between_the_places_of_a_grid_lies_in_its_cell(tmp_path):
 
 
 def test_exact_places_have_no_source_between_them(tmp_path):
-    project = sky(tmp_path)
-    path = tmp_path / "project.toml"
-    path.write_text(path.read_text().replace("exact = false", "exact = true"))
-    report = run_project(load_project(project.path)).result.report
+    report = run_project(sky(tmp_path, exact="exact = true\n")).result.report
     assert report.fields[0].label.value == "EMPTY"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_told"),
+    [
+        ("level = 0.05", 'level = 0.05\njudge = "rotation"', True),  # which takes no cells
+        ("[regions.sky]", "[parameters.gain]\nvalues = [0.0, 0.1]\n[regions.sky]", True),
+        ("spacing = 0.5 }", "spacing = 0.5 }\nexact = true", False),
+    ],
+)
+def test_places_that_nobody_can_judge_as_cells_are_exact_and_the_notes_say_so(tmp_path, old, new, is_told):
+    path = sky(tmp_path).path
+    text = path.read_text().replace(old, new)
+    path.write_text(text.replace('split = "rows"\nsplits = 1\n', "") if "rotation" in new else text)
+    assembled = assemble(load_project(path))
+    assert "ranges" not in assembled.protocol.streams["deployment"].law.encode()
+    assert ("The truth is assumed to be at one of the listed places: exact = true." in assembled.notes) == is_told
+
+
+def test_few_or_irregular_places_are_no_grid_and_exact(tmp_path):
+    for places in ((-8, 8), (-8, 0, 3)):
+        assembled = assemble(sky(tmp_path, places=places))
+        assert "ranges" not in assembled.protocol.streams["deployment"].law.encode()
+        assert not any("assumed" in note for note in assembled.notes)
 
 
 def test_a_box_needs_no_list_of_places(tmp_path):
@@ -194,7 +214,7 @@ def test_a_box_needs_no_list_of_places(tmp_path):
     ],
 )
 def test_cells_that_nobody_can_judge_are_refused(tmp_path, old, new, words):
-    sky(tmp_path, 'judge = "rotation"' if words == "span" else "")
+    sky(tmp_path, 'judge = "rotation"' if words == "span" else "", exact="exact = false\n")
     path = tmp_path / "project.toml"
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(MisuseError, match=words):
@@ -203,4 +223,4 @@ def test_cells_that_nobody_can_judge_are_refused(tmp_path, old, new, words):
 
 def test_places_off_a_regular_grid_have_no_cells(tmp_path):
     with pytest.raises(MisuseError, match="regular grid along 'angle'"):
-        run_project(sky(tmp_path, places=(-8, 0, 3)))
+        run_project(sky(tmp_path, places=(-8, 0, 3), exact="exact = false\n"))

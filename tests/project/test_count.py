@@ -19,6 +19,7 @@ law = "gaussian"
 
 [elements]
 file = "elements.csv"
+exact = true
 coordinates = ["x"]
 response = { kind = "peak", axis = { from = 0, to = 1, count = 30 }, width = 0.05 }
 

@@ -1,21 +1,28 @@
 """Elements anywhere in cells: those of a regular grid, or of boxes that regions declare, and parameters in a range."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from .._errors import MisuseError
 from .._typing import Array
 from ..banks import cell_names
 from ..laws import law_named
 from ..responses import Parameter, Ranges, Response
-from ._load import Project, named_by_key
+from ._load import Channels, Project, named_by_key
+from ._supports import most_active
+from ._tables import read_tables
 
 # Cells of all boxes together.
 _MOST_CELLS = 200_000
-# Of a step: by how much places may be off a regular grid.
+# Of a step: by how much places may be off a regular grid, and how many steps along a coordinate make one.
 _REGULAR = 1e-6
+_LEAST_STEPS = 2
+# Elements of an explanation, where nobody says that places are in cells: bounds of more are loose.
+_MOST_TOGETHER = 2
 
 
 def has_boxes(project: Project) -> bool:
@@ -57,24 +64,73 @@ def _half_and_middles(project: Project, region: str) -> tuple[Array, list[list[f
     return half, [[float(a + h * (2 * i + 1)) for i in range(int(n))] for a, h, n in ends]
 
 
-def cell_halves(project: Project, regions: Sequence[str], places: Array) -> Array | None:
-    """(E, d) from the places of elements to the sides of their cells; None where places are exact."""
+def cell_halves(
+    project: Project, regions: Sequence[str], places: Array, responses: Sequence[object]
+) -> tuple[Array | None, tuple[str, ...]]:
+    """(E, d) from the places of elements to the sides of their cells, None where places are exact; and a note of that.
+
+    Unless the file says which, the truth lies anywhere about the places of a regular grid if a judge takes cells.
+    """
     if has_boxes(project):
-        return np.array([_half_and_middles(project, region)[0] for region in regions])
-    if project.settings.elements.exact:
-        return None
+        return np.array([_half_and_middles(project, region)[0] for region in regions]), ()
+    exact = project.settings.elements.exact
+    if exact or (exact is None and not callable(responses[0])):
+        return None, ()
+    halves = _grid_halves(project, regions, places)
+    if halves is None or exact is not None or _has_cell_judge(project, responses, places, halves):
+        return halves, ()
+    return None, ("The truth is assumed to be at one of the listed places: exact = true.",)
+
+
+def _grid_halves(project: Project, regions: Sequence[str], places: Array) -> Array | None:
+    """(E, d) half the steps of the grid of each region; None, or an error if the file says cells, without one."""
+    is_asked = project.settings.elements.exact is False
     halves = np.zeros(places.shape)
-    for region in {*regions}:
+    for region in dict.fromkeys(regions):
         own = np.array(regions) == region
         for k, name in enumerate(project.settings.elements.coordinates):
-            values = np.unique(places[own, k])
-            steps = np.diff(values)
-            if len(steps) and np.ptp(steps) > _REGULAR * steps.max():
+            steps = np.diff(np.unique(places[own, k]))
+            is_regular = not len(steps) or np.ptp(steps) <= _REGULAR * steps.max()
+            if not is_regular and is_asked:
                 rule = f"be true unless places lie on a regular grid along {name!r} in every region"
                 remedy = f"Those of {region!r} do not: leave it out, or give the region a box."
                 raise project.misuse("elements.exact", rule, "false", remedy)
+            if not is_asked and (not is_regular or 0 < len(steps) < _LEAST_STEPS):
+                return None
             halves[own, k] = 0.5 * float(steps.mean()) if len(steps) else 0.0
-    return halves
+    return halves if is_asked or halves.any(axis=1).all() else None
+
+
+def _has_cell_judge(project: Project, responses: Sequence[object], places: Array, halves: Array) -> bool:
+    """True if evidence judges the rows of the file with elements anywhere in cells, and the response proves bounds."""
+    settings = project.settings
+    rows = settings.data.deployment
+    elements = settings.elements
+    others = (
+        *(settings.draws, settings.statistic, settings.outsiders, settings.resolution, settings.unlisted),
+        *(settings.data.calibration, settings.supports.leave_one_out or None, rows.frequencies, rows.window),
+        *(elements.error, elements.tangents, elements.replicates, elements.shared),
+    )
+    points = [each for each in settings.parameters.values() if not each.between]
+    thresholds = [each for each in settings.regions.values() if each.absence_threshold is not None]
+    is_open = rows.noise is None or (rows.noise.kind is None and rows.noise.rows is None)
+    if (
+        "elements.exact" not in law_named(rows.law).file_keys
+        or settings.judge not in (None, "evidence")
+        or any(each is not None for each in others)
+        or points
+        or thresholds
+        or not is_open
+        or len(responses) > 1
+        or most_active(project) > _MOST_TOGETHER
+    ):
+        return False
+    try:
+        Ranges(responses[0], places, halves)  # type: ignore[arg-type]
+    except MisuseError:
+        return False
+    several = len(read_tables(replace(project, read={}, channels=Channels()))["deployment"].values) > 1
+    return several or rows.split == "fission"
 
 
 def read_ranges(

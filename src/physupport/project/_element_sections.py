@@ -106,10 +106,11 @@ class Elements(Section):
     """
     response: ResponseSpec | None = None
     """table: a response by formula; give exactly one of `responses` and `response`"""
-    exact: bool = True
+    exact: bool | None = None
     """true or false: with `false`, each element lies [anywhere in its cell](cells.md#between-the-places-of-a-grid).
     This needs regular grids, a response by formula or built-in kind, and `judge = "evidence"`, with `gaussian` or with
-    `covariance` and `strength = "unknown"`
+    `covariance` and `strength = "unknown"`. With `true`, the truth is at one of the listed places. Default: `false` on
+    a regular grid that evidence can judge so; else `true`, and a note says so
     """
     variants: Literal["states", "span", "cone", "between"] = "states"
     """text: `states` (one variant is right, for all elements alike); `span`, with `gaussian` (any mix of an element's

@@ -102,9 +102,13 @@ class ListedResponses:
             return Family(np.asarray(response)[:, self.visible], places, self.ranged, self.axis, window)
 
     @cached_property
+    def _cells(self) -> tuple[Array | None, tuple[str, ...]]:
+        return cell_halves(self.project, self.listed.regions, self.listed.coordinates, self.responses)
+
+    @property
     def halves(self) -> Array | None:
         """(E, d) from the places of elements to the sides of their cells; None where places are exact."""
-        return cell_halves(self.project, self.listed.regions, self.listed.coordinates)
+        return self._cells[0]
 
     @cached_property
     def ranges(self) -> Ranges | None:
@@ -227,9 +231,9 @@ class ListedResponses:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How wide the interpolation makes responses."""
+        """Places that are taken as exact, and how wide the interpolation makes responses."""
         if self.library is None or not self.library.is_wide:
-            return ()
+            return self._cells[1]
         share = f"{100.0 * self.library.share:.2g} %"
         brought = "Spectra of the library were brought to the axis of the signal"
         if self.widths is None:

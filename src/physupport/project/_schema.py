@@ -254,7 +254,7 @@ class ProjectFile(Section):
         parameters = {"parameters": self.parameters}
         tangents = {"elements.tangents": elements.tangents}
         counted = {"elements.counted": elements.counted}
-        inexact = {"elements.exact": not elements.exact}
+        inexact = {"elements.exact": elements.exact is False}
         inexact |= {f"regions.{name}.box": each.box is not None for name, each in self.regions.items()}
         widths = {"elements.error": elements.error} | counted | tangents | inexact
         errors = {"elements.error": elements.has_errors}
@@ -325,7 +325,7 @@ class ProjectFile(Section):
             raise broken(f"be left out with the law {law}", "a value", remedy, key="elements.tangents")
         for key in ("tangents", "error", "counted"):
             check_of_law(f"elements.{key}", f"elements.{key}", law, getattr(self.elements, key) is not None)
-        check_of_law("elements.exact", "elements.exact", law, not self.elements.exact)
+        check_of_law("elements.exact", "elements.exact", law, self.elements.exact is False)
         check_of_law("cover.tangents", "cover.tangents", law, self.cover is not None and self.cover.tangents)
         for name, region in self.regions.items():
             check_of_law("regions.strength", f"regions.{name}.strength", law, region.strength is not None)

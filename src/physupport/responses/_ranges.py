@@ -101,10 +101,10 @@ class Ranges:
 
     def weights(self, root: Cell) -> Array:
         """(k d + p,) how much a unit of every coordinate and parameter moves the responses, at most."""
-        slopes = [self._bounds(low, high, second=False).slopes for low, high in self._places_of(root)]
         d = self.places.shape[1]
-        along = [each[:d] for each in slopes]
-        return np.concatenate([*along, np.sum([each[d:] for each in slopes], axis=0)])
+        slopes = [self._bounds(low, high, second=False).slopes for low, high in self._places_of(root)]
+        table = np.array(slopes).reshape(-1, d + len(self.parameters))
+        return np.append(table[:, :d], table[:, d:].sum(axis=0))
 
     def columns(self, point: Array) -> Field:
         """(q, k) the unit answers at a point of a cell."""
