@@ -160,4 +160,3 @@ def test_no_data_are_promised_to_show_that_an_amount_is_none(folder):
     absent = next(field for field in fields if field.field == "E3")
     assert absent.label == "SUPPORT_AMBIGUOUS"
     assert "can show that something is there, and never that nothing is." in absent.sentence
-    assert "would be needed" not in absent.sentence

@@ -12,7 +12,7 @@ from benchmarks import amounts
 from physupport import MisuseError
 from physupport.analysis import analyse
 from physupport.report import Report
-from physupport.report._amounts import amount_of, more_needed
+from physupport.report._amounts import amount_of, amount_remedy
 from physupport.verify import verify
 
 SEED = 11
@@ -85,8 +85,8 @@ def test_without_a_share_of_the_level_rotation_says_what_would_give_amounts():
 def test_what_would_show_an_element_is_told_in_times_the_counts():
     report, _ = analysed("counts")
     weak = next(amount for amount in report.amounts() if amount.element == "weak")
-    said = more_needed(report.document, "zero")
-    assert said.startswith("if there is about ")
-    assert said.endswith(" times the counts would show it")
-    assert more_needed(report.document, "strong") == ""
-    assert bool(more_needed(report.document, "weak")) != weak.is_certain
+    fact = amount_remedy(report.document, "zero")
+    assert (fact["element"], fact["data"]) == ("zero", "counts")
+    assert fact["times"] >= 1.0
+    assert amount_remedy(report.document, "strong") is None
+    assert (amount_remedy(report.document, "weak") is None) == weak.is_certain

@@ -13,7 +13,7 @@ from physupport.judges.rotation import ByRotation
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report import Report
 from physupport.report._diagnosis import misfit_doubts
-from physupport.report._fields import answers, sharper_sentences
+from physupport.report._fields import answers
 from physupport.report._outcome import doubt_sentence, opposed, outcome_sentence, remarks
 from physupport.report._words import in_words
 
@@ -154,14 +154,6 @@ def test_a_unit_of_the_library_reaches_answer_and_document_and_changes_the_hash_
     assert Report.from_json(with_unit.json()).fields == with_unit.fields
     assert with_unit.digests["bank"] != without.digests["bank"]
     assert "unit" not in without.document["bank"]["states"]
-
-
-def test_what_would_sharpen_it_is_said_where_witnesses_hold_it_together():
-    found = line_report("mm")
-    assert found.fields[0].witnesses
-    (text,) = sharper_sentences(found.document)
-    assert text.startswith("Region line: more rows or less noise would be needed to tell ")
-    assert text.endswith(" apart.")
 
 
 def test_a_gate_whose_level_the_error_lowered_has_no_power_and_says_so():

@@ -311,6 +311,33 @@ def _of_mean(design: Design, own: Design, scale: Array, seen: Seen, truth: int, 
     return found
 
 
+def divergences_of_free(design: Design, rows: Field, truth: int, others: IntArray) -> Array:
+    r"""(k,) the expected log evidence of a row (T, p) whose coefficients are its own, against other keys.
+
+    With S the second moment of the rows within the columns of the truth, less the noise there, a row gains
+    :math:`E = \mathrm{tr}(Q_jS)` over twice the noise, or :math:`\frac f2\log(1 + E/f\sigma^2)` with f channels beyond
+    these columns where the noise level is open.
+    """
+    settings = len(design.deviations)
+    own, _ = np.linalg.qr(_columns(design, truth // settings))
+    free = max(rows.shape[1] - own.shape[1], 1)
+    inside = rows.conj() @ own
+    noise = float((np.abs(rows) ** 2).sum() - (np.abs(inside) ** 2).sum()) / (len(rows) * free)
+    moment = inside.conj().T @ inside / len(rows) - noise * np.eye(own.shape[1])  # (r, r)
+    parts = 2.0 if np.iscomplexobj(rows) else 1.0
+    found = np.empty(len(others))
+    for k, key in enumerate(others.tolist()):
+        theirs, _ = np.linalg.qr(_columns(design, key // settings))
+        shared = theirs.conj().T @ own
+        missed = max(float((np.trace(moment) - np.trace(shared @ moment @ shared.conj().T)).real), 0.0)
+        deviation = design.deviations[key % settings]
+        if deviation is None:
+            found[k] = 0.5 * parts * free * np.log1p(missed / max(free * noise, 1e-300))
+        else:
+            found[k] = 0.5 * parts * missed / deviation**2
+    return found
+
+
 def _columns(design: Design, support: int) -> Field:
     """(p, r) active columns and background."""
     active = design.supports[support]

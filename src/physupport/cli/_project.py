@@ -172,7 +172,9 @@ def _show_inputs(finished: "Finished") -> None:
 def show_finished(finished: "Finished") -> None:
     """Show the answer, what it means, what was read, and where the files are."""
     show_report(finished.result.report, finished.details)
-    show_lines([*finished.details.notes, *finished.details.partings])
+    show_lines(finished.details.notes)
+    if remedies := finished.details.remedies:
+        show_lines(["", "What now:", *(f"- {text}" for text in remedies)])
     _show_inputs(finished)
     names = ", ".join(path.name for path in finished.files)
     typer.echo(f"\nWritten to {visible(str(finished.folder))}: {names}.")

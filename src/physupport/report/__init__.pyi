@@ -1,6 +1,7 @@
 from ._amounts import (
     Amount as Amount,
     amount_of as amount_of,
+    amount_remedy as amount_remedy,
     amounts_json as amounts_json,
     fractions_of as fractions_of,
 )

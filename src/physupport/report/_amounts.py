@@ -205,29 +205,27 @@ def field_amount(document: Entry, name: str) -> tuple[float, float, str] | None:
     return (min(ends), max(ends), own[0].unit) if ends else None
 
 
-def more_needed(document: Entry, name: str) -> str:
-    """How many times the data would show an element that may be missing; empty where the amounts do not tell.
+def amount_remedy(document: Entry, name: str) -> dict[str, Any] | None:
+    """How many times the data would show an element that may be missing; None where the amounts do not tell.
 
     The half width of a range falls about as the root of the data; it must fall below the amount in its middle.  This is
     a forecast for an amount like that, without a guarantee.
     """
     own = [amount for amount in amounts_of(document) if amount.field == name]
     if len(own) != 1 or own[0].is_certain or own[0].least is None or own[0].most is None:
-        return ""
+        return None
     (amount,) = own
     assert amount.least is not None
     assert amount.most is not None
     middle = 0.5 * (amount.least + amount.most)
     half = 0.5 * (amount.most - amount.least)
     if not isfinite(half) or middle <= 0.0:
-        return ""
-    factor = max((half / middle) ** 2, 1.0)
-    if factor > _MOST_FACTOR:
-        return ""
-    size = f"{float(above(middle, 2)):.10g} {amount.unit}".rstrip()
+        return None
+    times = max((half / middle) ** 2, 1.0)
+    if times > _MOST_FACTOR:
+        return None
     data = "counts" if document["amounts"]["kind"] == "counts" else "rows"
-    many = f"{float(above(factor + 0.05, 2)):.10g}"
-    return f"if there is about {size} of {plain(amount.element)}, about {many} times the {data} would show it"
+    return {"element": amount.element, "amount": middle, "unit": amount.unit, "times": times, "data": data}
 
 
 def _parts(document: Entry) -> Iterator[str]:

@@ -16,6 +16,7 @@ from .._checks import MOST_ROWS
 from .._codec import Hash, Real, check_form, content_hash, dumped, loaded
 from .._errors import MisuseError
 from .._files import write_whole
+from ._remedies import remedy_sentences
 from ._words import Entry, cut, explanation_words, plain, sentence_of
 
 LEVELS_NOTE = (
@@ -26,8 +27,6 @@ LEVELS_NOTE = (
 
 # Two-sided probability below which rows and law are said not to fit: by chance one stream in a thousand.
 MISFIT = 1e-3
-_MOST_TIMES = 1000.0
-_MOST_PARTED = 3
 _SMALLEST = 1e-6  # smaller probabilities are not written out
 _LARGEST = 1e6  # more standard deviations are written as a power of ten
 
@@ -156,25 +155,6 @@ def refine_sentences(field: Entry) -> list[str]:
     return [refine_sentence(fact) for fact in field["refine"]]
 
 
-def parting_sentence(field: Entry) -> str:
-    """How many times the data would part what holds a label back, and where most of it is; empty if nothing does."""
-    fact = field.get("parting")
-    if not fact:
-        return ""
-    first, second = (plain(name.removeprefix(f"{field['field']} ")) for name in fact["pair"])
-    if fact["times"] is None or fact["times"] > _MOST_TIMES:
-        many = "" if fact["times"] is None else f" short of {_MOST_TIMES:g} times the {fact['data']}"
-        said = f"{first} and {second} are not expected to be parted{many} in these channels at the fitted amounts"
-        return f"{sentence_of(said)}: measure a further range, or calibrate responses more exactly."
-    said = f"About {fact['times']:.2g} times the {fact['data']} in all would be expected to part {first} from {second}"
-    where = fact["channels"]
-    if where is not None and where["n"] < where["of"]:
-        ends = where["first"] if where["n"] == 1 else f"{plain(where['first'])} to {plain(where['last'])}"
-        channels = "channel" if where["n"] == 1 else "channels"
-        said += f"; half of what parts them is in {channels} {ends} ({where['n']} of {where['of']})"
-    return f"{said}. This is a forecast without a guarantee."
-
-
 def refine_sentence(fact: Entry) -> str:
     """One of these: rows that would be expected to reject a rival, or explanations that are not decided."""
     if "undecided" in fact:
@@ -253,7 +233,7 @@ def field_notes(field: Entry) -> list[str]:
 
 
 FORMAT = "physupport details"
-VERSION = 3
+VERSION = 4
 
 _Facts = dict[str, Any]
 _Field = TypedDict("_Field", {
@@ -261,7 +241,7 @@ _Field = TypedDict("_Field", {
     "tolerance": Real | None, "absence_threshold": Real | None, "groups": list[Any], "is_settled": bool,
     "is_finest": bool, "elements": list[_Facts], "absent": _Facts | None, "coherence": _Facts | None,
     "plug_in": _Facts | None, "refine": list[_Facts], "levels": list[_Facts], "outline": Real | None,
-    "parting": NotRequired[_Facts | None],
+    "remedies": NotRequired[list[_Facts]],
 })  # fmt: skip
 # Rows that keep arriving have the first parts alone.
 _Document = TypedDict("_Document", {
@@ -269,7 +249,7 @@ _Document = TypedDict("_Document", {
     "title": NotRequired[str], "seconds": NotRequired[dict[str, Real]], "fields": NotRequired[list[_Field]],
     "rows": NotRequired[_Facts | None], "library": NotRequired[_Facts | None],
     "library_coherence": NotRequired[_Facts | None], "evidence": NotRequired[_Facts], "brackets": NotRequired[_Facts],
-    "verify": NotRequired[str | None], "spectrum": NotRequired[_Facts | None],
+    "verify": NotRequired[str | None], "spectrum": NotRequired[_Facts | None], "remedies": NotRequired[list[_Facts]],
 })  # fmt: skip
 
 
@@ -315,11 +295,9 @@ class Details:
         return axis_named(text, self.document)
 
     @property
-    def partings(self) -> list[str]:
-        """Forecasts of what would part the explanations that hold the first labels back; no guarantees."""
-        fields = self.document["fields"]
-        said = [f"{plain(field['field'])}: {text}" for field in fields if (text := parting_sentence(field))]
-        return said[:_MOST_PARTED]
+    def remedies(self) -> list[str]:
+        """What would change the answers most, in numbers: the first for each field, or where nothing fits."""
+        return remedy_sentences(self.document)
 
     def __repr__(self) -> str:
         return f"Details({self.document.get('title') or 'untitled'}, of report {self.report[:16]})"

@@ -6,7 +6,6 @@ from typing import Any
 from ..banks import JOINT, TURN, UNLISTED, along_arc
 from ..laws import LAWS
 from ..questions import Label
-from ._amounts import more_needed
 from ._assumptions import UNFIT, besides, cells_words, is_exhausted, why_open, why_withheld
 from ._words import (
     MOST_NAMES,
@@ -32,12 +31,10 @@ _FEW = 3  # named where more are counted
 _MANY = 5  # answers that a sentence gathers
 _PRESENT = (Label.FINE, Label.GROUP, Label.LOCAL_AMBIGUOUS)
 
-# What would tell more, by what a judge says it lacks.
-_REMEDIES = {
-    "rows": "more rows or less noise",
-    "counts": "more counts, or channels in which they differ more,",
-    "units": "replicates of more units",
-    "units and share": "replicates of more units, and within a group a share of the level,",
+# What a judge that ranks replicates lacks, where it says so; other remedies have numbers.
+_UNITS = {
+    "units": " Replicates of more units can tell more.",
+    "units and share": " Replicates of more units can tell more, and within a group a share of the level.",
 }
 
 
@@ -58,11 +55,11 @@ def field_views(document: Entry) -> list[dict[str, Any]]:
     shared = {
         "kind": kind,
         "outcome": document["outcome"],
+        "units": _UNITS.get(str(gate.get("lacks")), ""),
         "unit": unit,
         "places": places_of(document) if unit else {},
         "circle": circle_of(document),
         "is_evidence": has_evidence(document),
-        "remedy": _REMEDIES.get(str(gate.get("lacks")), _REMEDIES["rows"]),
         "order": [entry["field"] for entry in document["fields"]],
         "withheld": why_withheld(document),
     }
@@ -417,7 +414,7 @@ def _separate(view: Entry, opening: str) -> str:
     if not witnesses:
         return ""
     if not view["is_evidence"]:
-        return f" {opening}, {view['remedy']} would be needed."
+        return str(view["units"])
     names = " or ".join(_explanation(witness, view) for witness in witnesses)
     # An upper bound of the margin is the least that is missing; an infinite one says nothing.
     missing = min(0.0 if witness["margin"][1] in _INFINITE else -witness["margin"][1] for witness in witnesses)
@@ -473,21 +470,6 @@ def _spread_words(view: Entry) -> str:
         return f"{view['within']}{view['unless']}"
     spread = distance(view["numbers"]["possible_spread"], view["unit"])
     return f", at most {spread} apart{view['within']}{view['unless']}"
-
-
-def sharper_sentences(document: Entry) -> list[str]:
-    """The remedies that would separate the witnesses, where the number of rows that it takes is unknown."""
-    sentences = []
-    for entry, view in zip(document["fields"], [] if has_evidence(document) else field_views(document), strict=False):
-        if not entry["witnesses"]:
-            continue
-        rivals = _rivals(entry)
-        told = f"{'what is left' if rivals == 'them' else rivals} apart"
-        told = "whether anything is there" if entry["label"] == Label.SUPPORT_AMBIGUOUS else told
-        forecast = more_needed(document, entry["field"]) if entry["label"] == Label.SUPPORT_AMBIGUOUS else ""
-        needed = forecast or f"{view['remedy'].rstrip(',')} would be needed to tell {told}"
-        sentences.append(f"{_title(view)}: {needed}.")
-    return sentences
 
 
 _CLAIMED = {

@@ -250,15 +250,21 @@ def _is_empty(step: Entry) -> bool:
     return all(entry["label"] == Label.EMPTY for entry in step["fields"])
 
 
+def within(scale: str, error: float) -> str:
+    """How exact responses are, as the end of a sentence."""
+    return "exactly" if error == 0.0 else _WITHIN[scale].format(error_size(scale, error))
+
+
 def _within(document: Entry, error: float) -> str:
-    if error == 0.0:
-        return "exactly"
-    return _WITHIN[document["staircase"]["scale"]].format(_size(document, error))
+    return within(document["staircase"]["scale"], error)
 
 
 def _size(document: Entry, error: float) -> str:
+    return error_size(document["staircase"]["scale"], error)
+
+
+def error_size(scale: str, error: float) -> str:
     """An error, rounded down: in per cent, as the sine of an angle, or in units of the stated error."""
-    scale = document["staircase"]["scale"]
     if scale == "stated":
         return "the stated error" if error == 1.0 else f"{below(error, 3)} times the stated error"
     return below(error, 3) if scale == "angle" else f"{below(100.0 * error, 3)} %"

@@ -29,7 +29,7 @@ def document(details):
 
 def test_it_has_all_parts_and_names_its_report(document, result):
     assert [*document] == [
-        "format", "version", "report", "title", "inputs", "seconds", "fields", "rows", "spectrum",
+        "format", "version", "report", "title", "inputs", "seconds", "fields", "remedies", "rows", "spectrum",
         "library", "library_coherence", "evidence", "brackets", "misfit", "outcome", "verify",
     ]  # fmt: skip
     assert document["report"] == result.report.digests["document"]

@@ -33,19 +33,20 @@ def test_times_the_data_are_the_evidence_that_is_missing_over_the_divergence():
     result, row = found(9.0)
     details = diagnose(result)
     (field,) = details.document["fields"]
-    fact = field["parting"]
+    fact = field["remedies"][0]
     truth, rival = (COLUMNS[:, "ab".index(name.split()[-1])] for name in fact["pair"])
     signal = (truth @ row) * truth
     missed = signal - (rival @ signal) * rival
     assert fact["times"] == pytest.approx(1.0 - np.log(LEVEL) / (0.5 * missed @ missed))
     assert (fact["channels"]["first"], fact["channels"]["n"]) == ("22", 1)
-    (said,) = details.partings
-    assert said.startswith(f"line: About {fact['times']:.2g} times the rows in all would be expected to part ")
-    assert "half of what parts them is in channel 22 (1 of 30). This is a forecast without a guarantee." in said
+    said = details.remedies[0]
+    assert said.startswith("About ")
+    assert " times the rows in all would be expected to part " in said
+    assert said.endswith("half of what parts them is in channel 22.")
 
 
 def test_nothing_is_said_where_nothing_is_left_to_part():
     result, _ = found(200.0)
     details = diagnose(result)
     assert details.document["fields"][0]["label"] == "FINE"
-    assert details.partings == []
+    assert details.remedies == []

@@ -99,7 +99,7 @@ def _details(found, title, fields):
     answers = [{"label": str(each.label), "cell": [*each.cell], "outline": None} for each in found.fields]
     fields = [answer | field for answer, field in zip(answers, fields, strict=True)]
     return Details({
-        "format": "physupport details", "version": 3, "report": found.digests["document"], "title": title,
+        "format": "physupport details", "version": 4, "report": found.digests["document"], "title": title,
         "inputs": [], "seconds": {}, "fields": fields, "library": None,
         "library_coherence": None,
         "evidence": {"streams": ["rows"], "steps": [[8], [16]], "threshold": 3.0,

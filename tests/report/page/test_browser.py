@@ -242,15 +242,13 @@ def test_what_is_not_printed_again_is_printed_elsewhere(four_regions, opened):
     page.emulate(media="print")
     hidden, shown = (
         page.value(
-            "[...document.querySelectorAll('.told, .again, .panel p.small, #sharper li')].filter(e => "
+            "[...document.querySelectorAll('.again, .panel p.small')].filter(e => "
             f"e.checkVisibility() === {is_shown}).map(e => e.textContent)"
         )
         for is_shown in ("false", "true")
     )
-    missed = [text for text in hidden if text not in shown and text != "What would refine it"]
-    assert len(hidden) > 10
-    assert missed
-    assert all(any(there.endswith(text[1:]) for there in shown) for text in missed)  # behind the name of its region
+    assert len(hidden) > 5
+    assert {*hidden} <= {*shown}
 
 
 def test_negative_control_a_heading_at_the_foot_of_a_sheet_is_noticed(demo, browser):

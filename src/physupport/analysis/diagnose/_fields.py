@@ -17,7 +17,7 @@ from ...judges import Verdict
 from ...questions import Answer, FieldElements, abridged
 from ...report import coordinate_names
 from .._analyse import Result
-from ._parting import parting_json
+from ._remedies import remedies_json
 from ._rows_needed import contradicts, rivals, rows_needed
 
 MOST_LISTED = 12  # explanations of an element
@@ -49,6 +49,7 @@ def fields_json(
     fields = [said[answer.field] for answer, field in zip(result.answers, shown, strict=True) if field.names]
     n_elements = sum(min(len(field.names), MOST_ENTRIES) + 1 for field in fields)
     most = max(1, min(MOST_LISTED, MOST_ENTRIES // max(n_elements, 1)))
+    remedies = remedies_json(result, needed)
     entries = []
     for number, (answer, field) in enumerate(zip(result.answers, shown, strict=True)):
         entry = _facts(result, number, field, names)
@@ -58,7 +59,7 @@ def fields_json(
             entry |= _elements(result, field, _element_counts(counts[answer.field], field), listed)
         entry["refine"] = [rows.json() for rows in needed if rows.field == answer.field]
         entry["refine"] += _undecided(result, number, answer.field)
-        entry["parting"] = parting_json(result, number)
+        entry["remedies"] = remedies[number]
         entry["levels"] = [_level_json(level, again[number]) for level, again in levels.items()]
         entries.append(entry)
     return entries

@@ -29,6 +29,7 @@ from ._pictures import (
     rows_json,
     spectrum_json,
 )
+from ._remedies import empty_json
 
 
 @final
@@ -270,6 +271,7 @@ def diagnose(
         "inputs": _inputs(result),
         "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
         "fields": fields,
+        "remedies": empty_json(result),
         "rows": rows_json(result),
         "spectrum": spectrum_json(result),
         "library": library_json(result, possible),

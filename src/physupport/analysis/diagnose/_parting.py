@@ -8,7 +8,7 @@ import numpy as np
 from ..._typing import Array, IntArray
 from ...io import ArrayRows
 from .._analyse import Result
-from .._next import Candidate, Seen, divergences, pair_in_words
+from .._next import Candidate, Seen, divergences, divergences_of_free, pair_in_words
 from .._plans import ProposedStream
 from ._rows_needed import last_to_go, rivals, sides
 
@@ -28,13 +28,19 @@ def parting_json(result: Result, number: int) -> dict[str, Any] | None:
     known = sides(result, number)
     against = rivals(result, number)[:_MOST_RIVALS]
     design = None if part is None else part.law.design(part.bank)
-    if part is None or known is None or not against.size or design is None or design.rows != "same mean":
+    if part is None or known is None or not against.size or design is None or design.is_random:
         return None
     seen = Seen.of(result)
-    if seen is None or design.ranges is not None or design.noise_shape is not None:
+    if seen is None or design.ranges is not None or design.noise_shape is not None or design.bands > 1:
         return None
-    again = Candidate("again", 1.0, part.bank, part.law, seen.n_rows)
-    gained = _judging(result, part) * again.n_rows * divergences(again, result.reference, against, seen)
+    if design.rows == "same mean":
+        again = Candidate("again", 1.0, part.bank, part.law, seen.n_rows)
+        each = divergences(again, result.reference, against, seen)
+    else:
+        keys = part.law.keys(part.bank)
+        rows = design.whitened_rows(ArrayRows(part.table), part.law.is_complex)
+        each = divergences_of_free(design, rows, int(keys(result.reference)[0]), keys(against))
+    gained = _judging(result, part) * seen.n_rows * each
     needed = _missing(result, against) / np.maximum(gained, _LEAST)
     hardest = last_to_go(np.where(gained > _LEAST, needed, np.inf), known.of(against), known)
     rival = int(against[hardest])
@@ -78,11 +84,19 @@ def _channels(result: Result, rival: int) -> dict[str, Any] | None:
     if part.law.is_counted:
         floor = max(1e-12 * float(first.max(initial=0.0)), 1e-300)
         apart = apart / np.maximum(0.5 * (first + second), floor)
-    sums = np.append(0.0, np.cumsum(apart))
+    run = half_run(apart)
+    if run is None:
+        return None
+    start, n = run
+    return {"first": names[start], "last": names[start + n - 1], "n": n, "of": len(names)}
+
+
+def half_run(weights: Array) -> tuple[int, int] | None:
+    """Start and length of the shortest run with half of the sum of weights, none below 0; None if all are 0."""
+    sums = np.append(0.0, np.cumsum(weights))
     if not sums[-1] > 0.0:
         return None
     ends = np.minimum(np.searchsorted(sums, sums[:-1] + _SHARE * sums[-1]), len(sums))
     lengths = np.where(ends < len(sums), ends - np.arange(len(ends)), len(sums))
     start = int(lengths.argmin())
-    n = int(lengths[start])
-    return {"first": names[start], "last": names[start + n - 1], "n": n, "of": len(names)}
+    return start, int(lengths[start])

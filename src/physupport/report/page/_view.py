@@ -19,11 +19,11 @@ from .._diagnosis import (
     misfit_doubts,
     misfit_sentence,
     outcome_notes,
-    parting_sentence,
     refine_sentences,
 )
-from .._fields import answers, claim_answers, field_sentences, gathered_answers, has_evidence, sharper_sentences
+from .._fields import answers, claim_answers, field_sentences, gathered_answers, has_evidence
 from .._outcome import doubt_sentence, outcome_sentence
+from .._remedies import remedy_sentences
 from .._where import where_of
 from .._width import complete_sentences, is_answered_by_width, width_sentences, with_reach
 from .._words import (
@@ -46,7 +46,6 @@ from ._svg import svg, tag
 
 _MOST_ANSWERS = 6  # that stand at the top
 _MOST_BELOW = 3  # of those below a sentence that gathers all
-_MOST_REFINED = 3
 _MOST_ROWS = 6  # explanations of one element, ...
 _MOST_UNASKED = 2  # ... and of these such as were not asked about
 _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
@@ -92,7 +91,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "n_more": 0 if by_width else max(0, len(fields) - most),
         # Where there is no doubt, streams whose rows lack the expected energy.
         "doubts": [axis_named(doubt, details)] if doubt else misfit_doubts(details),
-        "refine": _refinements(fields, sharper_sentences(report)),
+        "now": remedy_sentences(details),
         "sentence": axis_named(outcome_sentence(report), details),
         "notes": outcome_notes(details),
         "judge": judge_line(protocol.get("judge")),
@@ -127,17 +126,6 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     }
 
 
-def _refinements(fields: list[dict[str, Any]], others: Sequence[str]) -> list[str]:
-    """The first of what would refine any field, each with its name; the fields learn which of theirs these are."""
-    own = [f"{field['name']}: {text[0].lower()}{text[1:]}" for field in fields for text in field["refine"]]
-    told = [*own, *others][:_MOST_REFINED]
-    left = len(told)
-    for field in fields:
-        field["n_told"] = min(left, len(field["refine"]))
-        left -= field["n_told"]
-    return told
-
-
 def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
     known = {entry["field"]: entry for entry in details["fields"]}
     prefix = "Region " if report["question"]["kind"] == "regional map" else ""
@@ -168,7 +156,7 @@ def _field(i: int, entry: Entry, details: Entry, withheld: str, room: int) -> di
         **details,
         **entry,
         "key": f"field-{i}",
-        "refine": [*([parting] if (parting := parting_sentence(details)) else []), *refine_sentences(details)],
+        "refine": refine_sentences(details),
         "notes": field_notes({**details, "label": label}),
         # The largest distance within what is kept, where there are distances.
         "numbers": entry["numbers"] | ({} if extent is None else {"extent": extent}),

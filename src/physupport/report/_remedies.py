@@ -1,0 +1,120 @@
+"""Sentences about what would change an answer, with numbers: what to measure, calibrate or state next."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..banks import JOINT
+from ..questions import Label
+from ._width import error_size, within
+from ._words import Entry, above, listed, number, plain
+
+_MOST_TIMES = 1000.0
+_MOST_EACH = 3  # of a field
+_MOST_TOLD = 9  # in all
+_ONE_SIDED = 0.7  # of deviations, the share of their sum that has one sign
+
+
+def remedy_sentences(details: Mapping[str, Any]) -> list[str]:
+    """The two or three changes that would help each answer most, those of the first fields first."""
+    fields = details.get("fields", ())
+    said = [*_empty_sentences(details)]
+    for field in fields:
+        name = plain(field["field"]) if len(fields) > 1 else ""
+        said += [f"{name}: {text}" if name else text for text in field_remedies(field)]
+    return said[:_MOST_TOLD]
+
+
+def field_remedies(field: Entry) -> list[str]:
+    """The changes that would make one label finer; where nothing is known to help, one sentence that says so."""
+    facts = field.get("remedies") or ()
+    said = [_WORDS[fact["kind"]](fact) for fact in facts if not _is_hopeless(fact)]
+    if not said:
+        said = [_hopeless(fact) for fact in facts]
+    return said[:_MOST_EACH]
+
+
+def _is_hopeless(fact: Entry) -> bool:
+    """True of a pair that no reasonable amount of data parts."""
+    return fact["kind"] == "data" and (fact["times"] is None or fact["times"] > _MOST_TIMES)
+
+
+def _hopeless(fact: Entry) -> str:
+    first, second = map(plain, fact["pair"])
+    many = "More" if fact["times"] is None else f"Even {_MOST_TIMES:g} times the"
+    return (
+        f"{many} {fact['data']} are not expected to part {first} from {second} at the fitted amounts. Measure channels "
+        f"in which they differ more, or calibrate the responses more exactly."
+    )
+
+
+def _more_data(fact: Entry) -> str:
+    first, second = map(plain, fact["pair"])
+    parted = f"part {first} from {second}"
+    if "nothing" in (first, second):
+        parted = f"exclude {second}" if first == "nothing" else f"show that {first} is there"
+    times = f"{float(above(fact['times'], 2)):.10g}"
+    where = fact["channels"]
+    best = ""
+    if where is not None and where["n"] < where["of"]:
+        best = f"; half of what parts them is in {_run(where)}"
+    return f"About {times} times the {fact['data']} in all would be expected to {parted}{best}."
+
+
+def _more_of_amount(fact: Entry) -> str:
+    size = f"{float(above(fact['amount'], 2)):.10g} {fact['unit']}".rstrip()
+    times = f"{float(above(fact['times'] + 0.05, 2)):.10g}"
+    return (
+        f"If there is about {size} of {plain(fact['element'])}, about {times} times the {fact['data']} would show it."
+    )
+
+
+def _parameter(fact: Entry) -> str:
+    low, high = (f"{end:.3g}" for end in (fact["value"] - fact["within"], fact["value"] + fact["within"]))
+    name = plain(fact["parameter"])
+    return (
+        f"If {name} lies between {low} and {high}, {_label(fact)}: a calibration of {name} to {fact['within']:.2g} "
+        f"would show that."
+    )
+
+
+def _responses(fact: Entry) -> str:
+    return f"If responses are right {within(fact['scale'], fact['error'])}, {_label(fact)}."
+
+
+def _label(fact: Entry) -> str:
+    """The finer answer, within a sentence."""
+    names = [name.replace(JOINT, " and ") for name in fact["cell"]]
+    if fact["label"] == Label.ABSENT:
+        return "nothing is there"
+    if not names:
+        return f"the answer is {fact['label']}"
+    return f"{plain(names[0])} is there" if len(names) == 1 else f"one of {listed(names)} is there"
+
+
+def _empty_sentences(details: Mapping[str, Any]) -> Iterator[str]:
+    for fact in details.get("remedies", ()):
+        if fact["kind"] == "error":
+            size = error_size(fact["scale"], fact["error"])
+            how = "" if fact["is_proven"] else ", by a search without a guarantee"
+            yield (
+                f"Something fits from an error of the responses of {size} on{how}: state it as `error`, or calibrate "
+                f"the responses better than that and add what the library lacks."
+            )
+        else:
+            lean = fact["lean"]
+            side = " above" if lean > _ONE_SIDED else " below" if lean < -_ONE_SIDED else " off"
+            yield (
+                f"Half of what the best fit misses is in {_run(fact)}, where the rows lie "
+                f"{number(fact['deviations'], 2)} standard deviations{side} it: look there, or leave these channels "
+                f"out."
+            )
+
+
+def _run(where: Entry) -> str:
+    """A run of channels by name, with how many there are."""
+    if where["n"] == 1:
+        return f"channel {plain(where['first'])}"
+    return f"channels {plain(where['first'])} to {plain(where['last'])} ({where['n']} of {where['of']})"
+
+
+_WORDS = {"data": _more_data, "amount": _more_of_amount, "parameter": _parameter, "responses": _responses}
