@@ -9,7 +9,7 @@ import pytest
 
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.banks import Library, library_bank
-from physupport.io import ArrayRows
+from physupport.io import ArrayRows, as_pairs
 from physupport.laws import Linear
 from physupport.laws.alternatives import diagnosis, linear_rows, ranked_causes, smallest_error
 from physupport.report._causes import diagnosis_sentences
@@ -130,3 +130,19 @@ def test_a_remedy_names_keys_that_the_bank_and_the_law_take():
     assert "max_active" not in said
     library["order"] = ["a", "b"]
     assert "`max_active` of `identify`" in diagnosis_sentences(document)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_complex_row_that_is_off_is_named_whatever_the_phase_of_the_others(seed):
+    """The mean is far from real, so that a median row with a wrong phase would hide the one that is off."""
+    rng = np.random.default_rng(seed)
+    atoms = rng.standard_normal((12, 3)) + 1j * rng.standard_normal((12, 3))
+    atoms /= np.linalg.norm(atoms, axis=0)
+    bank = library_bank(
+        Library(["a", "b", "c"], ["A"] * 3, np.arange(3.0)[:, None], as_pairs(atoms, axis=0)), ["A"], {"A": 1.0}
+    )
+    rows = 60.0j * atoms[:, 0] + rng.standard_normal((20, 12)) + 1j * rng.standard_normal((20, 12))
+    rows[7] += 6.0 * (rng.standard_normal(12) + 1j * rng.standard_normal(12))
+    law = Linear(noises=[2.0], is_complex=True).completed(bank)
+    causes = ranked_causes(linear_rows(law, bank, ArrayRows(as_pairs(rows))))
+    assert "row 7" in [cause.place for cause in causes]

@@ -204,3 +204,18 @@ def test_what_does_not_go_with_it_is_refused_with_what_does():
         ByRotation().rotations(Linear(error=0.1).completed(bank).design(bank), 1, Q, 1)
     law = Linear(error=0.1).completed(bank)
     assert Linear.decode(law.encode()).error == 0.1
+
+
+@pytest.mark.parametrize("low", [-np.inf, 0.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_nearest_mean_lies_at_the_distance_of_the_ball_and_in_it(seed, low):
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((9, 2))
+    columns /= np.linalg.norm(columns, axis=0)
+    target = columns @ [3.0, -2.0] + rng.standard_normal(9)
+    ball = Ball.of(np.array([0.1, 0.0]), np.array([low, -np.inf]), np.full(2, np.inf), is_complex=False)
+    mean = ball.nearest(target, columns)
+    (distance,), _ = ball.energies(target[None], columns)
+    assert distance > 0.1
+    assert ((target - mean) ** 2).sum() == pytest.approx(distance, rel=1e-9)
+    assert ball.energies(mean[None], columns)[0][0] < 1e-20
