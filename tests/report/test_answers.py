@@ -129,6 +129,7 @@ def test_sets_are_told_by_what_all_of_them_have(sets, said):
 def test_presence_that_is_open_comes_first():
     text = answer("a", label="SUPPORT_AMBIGUOUS", absent=1.0)
     assert text == "Line: present or not is undecided; if something is there, it is a."
+    assert answer("line", label="SUPPORT_AMBIGUOUS", absent=1.0) == "Line: present or not is undecided."
 
 
 def line_report(unit):

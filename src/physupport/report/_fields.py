@@ -180,6 +180,8 @@ def _region(view: Entry) -> str:
     match view["label"]:
         case Label.FINE | Label.GROUP | Label.LOCAL_AMBIGUOUS:
             return _present(view, names)
+        case Label.SUPPORT_AMBIGUOUS if [plain(each).casefold() for each in names] == [plain(view["field"]).casefold()]:
+            return "present or not is undecided"
         case Label.SUPPORT_AMBIGUOUS:
             what = _either(view, names) + (_where(view, names) if len(names) == 1 or len(names) > MOST_NAMES else "")
             where = "within " if view["cells"] else ""
