@@ -10,7 +10,6 @@ from ._analyse import (
 from ._estimator import PhysicalSupport as PhysicalSupport
 from ._learnt import learnt_parts as learnt_parts
 from ._next import (
-    Acquisition as Acquisition,
     Candidate as Candidate,
     Seen as Seen,
     divergences as divergences,

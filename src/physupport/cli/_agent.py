@@ -85,7 +85,7 @@ def tools(folder: Path) -> "tuple[Callable[..., dict[str, Any]], ...]":
         """Say which measurement that a project file offers in [[next]] decides the open label at least cost."""
         assembled = projects.assemble(projects.load_project(_file(within(project))))
         result = analysis.analyse(assembled.protocol, assembled.tables)
-        answer = projects.next_of_project(assembled, result)
+        answer = result.next(projects.candidates(assembled))
         return {"measurement": answer.measurement, "sentence": answer.sentence}
 
     next_.__name__ = "next"

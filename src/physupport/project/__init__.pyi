@@ -16,7 +16,7 @@ from ._judges_compared import (
 from ._library import write_spectral_project as write_spectral_project
 from ._load import Project as Project, load_project as load_project
 from ._mixture import background_basis as background_basis
-from ._next import candidates as candidates, next_of_project as next_of_project
+from ._next import candidates as candidates
 from ._response_error import (
     ResponseError as ResponseError,
     response_error as response_error,

@@ -91,7 +91,6 @@ def identify_spectra(
     *,
     error: float = 0.03,
     level: float = 0.05,
-    folder: str | Path | None = None,
     at_errors: bool = True,
 ) -> Report:
     """Report which elements of a library of measured spectra a spectrum of counts shows, each of them by itself.
@@ -105,7 +104,7 @@ def identify_spectra(
     text = ["[background]", "polynomial = 3", "", "[elements]", f"responses = {_toml(str(Path(library).absolute()))}"]
     text += [f"error = {{ relative = {float(error)!r} }}", "", '[regions."*"]', 'presence = "optional"']
     text += ["", "[supports]", "leave_one_out = true"]
-    return _reported(spectrum, level, folder, text, 'law = "poisson"', "channels = 1", trust=True, at_errors=at_errors)
+    return _reported(spectrum, level, None, text, 'law = "poisson"', "channels = 1", trust=True, at_errors=at_errors)
 
 
 def _reported(

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
-from ..analysis import Acquisition, Candidate, Result, Seen, next_measurement
+from ..analysis import Candidate
 from ..io import Axis, as_pairs
 from ._assemble import Assembled, project_bank, project_plans
 from ._element_list import read_element_file
@@ -26,11 +26,6 @@ def candidates(assembled: Assembled) -> tuple[Candidate, ...]:
         remedy = "Write a table for each: [[next]] with name, seconds and rows."
         raise project.misuse("next", "offer at least one measurement", "none", remedy)
     return tuple(_candidate(assembled, number, spec) for number, spec in enumerate(offered))
-
-
-def next_of_project(assembled: Assembled, result: Result, seen: Seen | None = None) -> Acquisition:
-    """Which of the measurements of a project file to make next, after this result of it."""
-    return next_measurement(result, candidates(assembled), seen)
 
 
 def _candidate(assembled: Assembled, number: int, spec: NextSpec) -> Candidate:

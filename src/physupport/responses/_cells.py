@@ -131,7 +131,6 @@ def least_evidence(
     threshold: float,
     *,
     first: Array | None = None,
-    gap: float = np.inf,
     most: int = MOST_ASKED,
 ) -> Searched:
     """Search a box for a point against which the log evidence is at most a threshold, or prove that there is none.
@@ -139,8 +138,7 @@ def least_evidence(
     The cell with the least bound is split next.  The search ends once every cell is rejected, a point is a witness, no
     cell that is left can be split, or so many cells and points were asked about.  Without a witness to look for, it
     goes on until nothing can be split: what is left covers all points that are not rejected.  first: the point to ask
-    about before any cell is split.  gap: a witness only ends the search once its evidence is within this much of the
-    least bound.
+    about before any cell is split.
     """
     order = count()
     asked = 1
@@ -157,7 +155,7 @@ def least_evidence(
             if value < upper:
                 upper = value
                 point = candidate
-            if upper <= threshold and upper - lower <= gap:
+            if upper <= threshold:
                 break
         heappop(open_cells)
         parts = split(cell)

@@ -239,12 +239,12 @@ def _least_off(law: Law, bank: Bank, rows: NDArray[np.generic], asked: IntArray)
 
 
 MOST_CHANNEL_NAMES = 4096
+_LEVELS = (0.01, 0.05, 0.1, 0.2)  # at which verdicts are read again, beside that of the protocol
 
 
 def diagnose(
     result: Result,
     *,
-    levels: Sequence[float] = (0.01, 0.05, 0.1, 0.2),
     title: str = "",
     coordinate_names: Sequence[str] = (),
     outline: float | None = None,
@@ -252,18 +252,17 @@ def diagnose(
 ) -> Details:
     """The details of a result: what is behind each field, what would refine it, and whether the laws fit the rows.
 
-    levels: at which the verdicts are read again, beside that of the protocol.  coordinate_names: what the coordinates
-    of the elements are called; x, y, z unless given.  outline: the radius of a head around the origin, which pictures
-    of three coordinates (right, front, up) draw.  verify: the command that checks the saved report against its
-    rows, as typed in the folder of the page; a page without it shows how to check the report alone.  Nothing here
-    changes the report.  All are facts, which page and terminal put into sentences; a number that cannot be computed is
-    null.
+    coordinate_names: what the coordinates of the elements are called; x, y, z unless given.  outline: the radius of a
+    head around the origin, which pictures of three coordinates (right, front, up) draw.  verify: the command that
+    checks the saved report against its rows, as typed in the folder of the page; a page without it shows how to check
+    the report alone.  Nothing here changes the report.  All are facts, which page and terminal put into sentences; a
+    number that cannot be computed is null.
     """
     level = float(result.seal.protocol.level)
     # Margins of an e-process are log evidence, and can be compared with any threshold.
     # Of a cover every level has a run of its own.
     is_compared = result.has_evidence and result.seal.protocol.cover is None
-    again = other_levels(result.trace, level, sorted({level, *levels}) if is_compared else [level])
+    again = other_levels(result.trace, level, sorted({level, *_LEVELS}) if is_compared else [level])
     fields = [entry | {"outline": outline} for entry in fields_json(result, again, coordinate_names)]
     possible = {part["id"] for entry in fields for part in entry["elements"] if part["state"] != "excluded"}
     parts: dict[str, Any] = {

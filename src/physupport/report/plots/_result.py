@@ -186,8 +186,6 @@ def _coherence(document: Entry, field: str | None) -> tuple[Entry, list[str]]:
 
 # Bounds of the bands as fractions of the block, each about three times the one before.
 _BOUNDS = (0.01, 0.03, 0.1, 0.3, 1.0)
-# cividis looks alike to every eye, and its light end, where nothing is seen, lets the frontier stand out.
-_BANDS = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
 
 
 def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
