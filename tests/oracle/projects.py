@@ -760,9 +760,8 @@ def replicates(draft):
         "replicates": "replicates.csv",
         "replicate_unit": "unit",
     }
-    spec |= {"share": {"replicate_share": 0.5}, "noise": {"replicate_noise": [0.0, 0.2]}, "pool": {"pool": "size"}}.get(
-        mode, {}
-    )
+    modes = {"share": {"replicate_share": 0.5}, "noise": {"replicate_noise": [0.0, 0.2]}, "pool": {"pool": "ratio"}}
+    spec |= modes.get(mode, {})
     draft.document["elements"] = spec
     question(draft, names, optional, tolerance=0.1 if "coordinates" in spec else 0.0, claims=False)
     if mode == "pairs":

@@ -108,6 +108,15 @@ def test_rotations_take_such_rows_too(folder):
     assert [field.cell for field in report.fields] == [("S3 + S6",)]
 
 
+def test_rotations_judge_snapshots_of_unknown_strength_unless_a_key_needs_evidence(folder):
+    rows = snapshots(3, WAVES[:, [3, 6]])
+    for replaced, judge in (("", "rotation"), ("splits = 2", "evidence")):
+        run = run_project(load_project(folder(rows, ("proposal = 0.4", replaced))))
+        assert [field.cell for field in run.result.report.fields] == [("S3 + S6",)]
+        assert run.result.report.document["protocol"]["judge"]["judge"] == judge
+        assert any("all rows judge without a split" in note for note in run.assembled.notes) == (judge == "rotation")
+
+
 def test_a_mean_of_unknown_strength_is_that_of_open_coefficients(folder):
     rows = 3.0j * WAVES[:, 4] + normal(np.random.default_rng(7), 60, Q)
     report = answer(folder(rows, ("count = 2\n", ""), ('law = "covariance"', 'law = "mean"')))

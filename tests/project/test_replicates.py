@@ -148,15 +148,15 @@ def test_the_report_holds_units_and_p_values_and_says_what_they_are_too_few_for(
     assert "too few replicates of a (8), b (8), c (8); 9 units or more are needed at this level" in few.sentence
 
 
-def test_the_column_of_the_unit_has_a_name_and_groups_may_be_pooled(folder):
+def test_the_column_of_the_unit_has_a_name_and_elements_may_be_pooled(folder):
     lines = [f"{n},u{u}," + ",".join(map(repr, spectrum(n, u).tolist())) for n in LINES for u in range(5)]
     header = "element,site," + ",".join(f"ch {i}" for i in range(Q))
-    keys = ('replicate_unit = "unit"', 'replicate_unit = "site"\npool = "size"')
+    keys = ('replicate_unit = "unit"', 'replicate_unit = "site"\npool = "ratio"')
     report = run_project(folder(keys, table="\n".join([header, *lines]))).result.report
     assert "on average" in report.document["protocol"]["judge"]["assumes"]
-    # Two groups of five units each.
-    assert report.document["gate"]["units"] == {"a": 10, "b": 10, "c": 10}
-    assert report.document["gate"]["cannot_exclude"] == []
+    # Two other elements with as many units.
+    assert report.document["gate"]["units"] == {"a": 2, "b": 2, "c": 2}
+    assert report.document["gate"]["cannot_exclude"] == ["a", "b", "c"]
 
 
 def test_spectra_may_lie_in_files_of_their_own_and_noise_that_they_lack_is_added(folder, tmp_path):

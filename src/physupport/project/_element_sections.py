@@ -140,16 +140,18 @@ class Elements(Section):
     """
     replicate_unit: Text | None = None
     """text: column with the [unit](conformal.md) of each spectrum, such as `instrument`; required with `replicates`"""
-    replicate_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
-    """number from 0 to below 1: share of the level that separates the members of a group; default 0"""
+    replicate_share: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    """number from 0 to 1: share of the level for the margin test, which separates the members of a group; default 1
+    where elements have neither groups nor units in common, else 0
+    """
     replicate_noise: (
         Annotated[tuple[float, ...], PlainValidator(partial(checked_values, least=0.0, most=_MOST_DEVIATIONS))] | None
     ) = None
     """numbers from 0 on: at most 100 standard deviations of noise that replicates lack; the largest p-value counts.
     [Measured](conformal.md#noise) by default
     """
-    pool: Literal["size"] | None = None
-    """text: `size` ranks among all groups with as many units; holds only on average over these"""
+    pool: Literal["ratio"] | None = None
+    """text: `ratio` ranks among all elements with as many units or more; holds only on average over these"""
     axis: FileSpec | None = None
     """file: increasing places of the channels, such as energies; default 0, 1, 2 and so on. It must agree with places
     that name the channels of the rows

@@ -338,6 +338,8 @@ def judge_note(project: Project, judge: Mapping[str, object]) -> str:
     why = f"the usual one for rows of the law {law}"
     if judge["judge"] == "conformal":
         why = "as there are replicates, which nobody else takes"
+    elif judge["judge"] == "rotation" and project.settings.data.deployment.rows == "random":
+        why = "which takes the strengths of every row for unknown: all rows judge without a split"
     elif judge["judge"] != law_named(law).usual_judge:
         why = "as rotations take no responses that are known up to an angle, or mixed without negative parts"
     return f"The judge is {judge['judge']}, {why}; it assumes: {judge['assumes']}."
@@ -466,7 +468,8 @@ def replicate_notes(project: Project, replicates: Replicates | None) -> list[str
         )
     if spec.pool is not None:
         return notes
-    level = Fraction(project.settings.level) * (1 - Fraction(spec.replicate_share or 0.0))
+    share = Fraction(spec.replicate_share or 0.0)
+    level = Fraction(project.settings.level) * max(share, 1 - share)
     counts = replicates.n_units(replicates.group_of)[replicates.group_of].tolist()
     few = [f"{name} ({count})" for name, count in zip(replicates.names, counts, strict=True) if (count + 1) * level < 1]
     needed = ceil(1 / level - 1)

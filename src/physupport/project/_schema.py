@@ -92,6 +92,24 @@ def _seed(value: int) -> int:
     return value
 
 
+# Keys of a file, its deployment rows and its elements that evidence alone takes.
+_OF_EVIDENCE = frozenset({"cover", "unlisted", "parameters"})
+_OF_EVIDENCE_ROWS = frozenset({"proposal", "split", "splits", "opponent", "first_checkpoint"})
+_OF_EVIDENCE_ELEMENTS = frozenset({"error", "exact", "counted"})
+
+
+def _wants_evidence(file: dict[str, Any], rows: dict[str, Any]) -> bool:
+    """True if a file with open strengths has a key that only evidence takes."""
+    noise = rows.get("noise")
+    is_family = isinstance(noise, dict) and "kind" in noise
+    found = (
+        _OF_EVIDENCE & file.keys(),
+        _OF_EVIDENCE_ROWS & rows.keys(),
+        _OF_EVIDENCE_ELEMENTS & table_in(file, "elements").keys(),
+    )
+    return is_family or any(found)
+
+
 class ProjectFile(Section):
     """The whole file."""
 
@@ -111,7 +129,8 @@ class ProjectFile(Section):
     """text: the test. [`evidence`](evidence.md), [`rotation`](rotation.md), [`counts`](counts.md),
     [`simulation`](simulation.md), [`invariant`](evidence.md#all-rows-without-a-split) or [`conformal`](conformal.md).
     Default: `conformal` with replicates; `evidence` for `gaussian` with `error` or `variants = "cone"`; else `rotation`
-    for `gaussian`, `counts` for `poisson`, `evidence` for other laws
+    for `gaussian`, and for strengths that are unknown unless a key of the file needs evidence; `counts` for `poisson`,
+    `evidence` for other laws
     """
     judge_options: Options = {}  # noqa: RUF012  pydantic copies it
     """table: options of the judge that no other key sets"""
@@ -150,7 +169,7 @@ class ProjectFile(Section):
     def _with_open_strengths(cls, file: Any) -> Any:  # noqa: ANN401
         """A file whose regions all have strength = 'unknown', in the words of the law that leaves coefficients open.
 
-        Rows then are scored at their best; who judges them stays the usual judge of the law that the file names.
+        Rotations judge such rows, which need no split, unless the file has a key that only evidence takes.
         """
         try:
             listed = [name for name in file["regions"] if "unlisted" not in file or name != UNLISTED]
@@ -174,7 +193,8 @@ class ProjectFile(Section):
             name: {k: v for k, v in region.items() if k != "strength"} for name, region in file["regions"].items()
         }
         data = {**file["data"], "deployment": {**rows, **law.if_unknown}}
-        return {"judge": law.usual_judge, **file, "regions": regions, "data": data}
+        judge = {"judge": law.usual_judge} if _wants_evidence(file, rows) else {}
+        return {**judge, **file, "regions": regions, "data": data}
 
     @model_validator(mode="before")
     @classmethod

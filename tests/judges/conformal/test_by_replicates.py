@@ -81,7 +81,7 @@ def test_the_report_names_the_group_and_verifies_from_its_own_replicates(result)
 
 
 def test_what_is_written_is_read_back_whole():
-    for share, pool, noise, seed in ((0.25, "size", (0.0, 0.5), 8), (0.0, None, (0.0,), 0)):
+    for share, pool, noise, seed in ((None, "ratio", (0.0, 0.5), 8), (0.0, None, (0.0,), 0)):
         for background in (None, np.ones((40, 1))):
             spec = ByConformal(made_replicates(background=background), share, pool, noise, seed)
             content = json.loads(json.dumps(spec.encode()))

@@ -149,7 +149,7 @@ def test_a_bank_of_single_elements_and_pairs_keeps_the_pair_that_is_there(suppor
 
 def test_what_pairs_do_not_go_with_is_refused():
     data, colour = three(np.random.default_rng(6))
-    for spec in (ByConformal(data, pool="size"), ByConformal(data, noise=(0.1,))):
+    for spec in (ByConformal(data, pool="ratio"), ByConformal(data, noise=(0.1,))):
         with pytest.raises(MisuseError, match="Leave pool and noise out"):
             opened(spec, [["one", "two"]], colour * SHAPES[1])
     with pytest.raises(MisuseError, match="explanations of one or two elements, got one of 3"):

@@ -18,6 +18,7 @@ from ...laws import Law
 from .._judge import Judge, Verdict, Verdicts
 from .._specs import FIXED, JudgeSpec, Sealed, register
 from ..rotation._table import Draws
+from ._margin import margin_p_values, pooled_p_values, reference_counts
 from ._replicates import MeasuredNoise, PairUnits, Replicates, rank_pair
 
 # Scores that differ by less count as exceedances: rounding can keep, never lose.
@@ -27,7 +28,8 @@ _PICKS = 5  # purposes of the draws: no other judge shares these bits
 # What holds for what is ranked by its own label, and together with others.
 _ASSUMES = {
     None: "the unit of the signal is exchangeable with those of its group, whichever that is",
-    "size": "units of all groups with as many are exchangeable with each other: it holds on average over these groups",
+    "ratio": "the element of the signal is exchangeable with all that have as many units or more, over which it holds "
+    "on average",
 }
 # What the gate needs besides where a group has several members.
 _MEMBERS = "; and the signal is any spectrum of its unit: it holds on average over the members of a group, not for each"
@@ -49,8 +51,10 @@ class ByConformal(JudgeSpec):
     The row judges as it is, and nothing is proposed.  Explanations have one or two active elements, and coefficients,
     the noise and the background of the law do not matter: replicates have a background of their own.
 
-    share: of the level, for the ratio test; the rest is for the gate.  pool: None, each element by its own units; or
-    "size", by all elements with as many units, which holds on average over these elements and not for each.
+    share: of the level, for the margin test; the rest is for the gate.  Unless given it is 1 where every element is a
+    group by itself and has units of its own, and 0 elsewhere.
+    pool: None, each element by its own units; or "ratio", by all elements with as many units or more, at the whole
+    level (`pooled_p_values`), which holds on average over these elements and not for each.
     noise: standard deviations of the noise that a signal has and replicates have not; the largest p-value counts.  None
     measures it (`MeasuredNoise`), and ranks without noise and with it.
     """
@@ -73,7 +77,7 @@ class ByConformal(JudgeSpec):
     rule: ClassVar[str] = "be 'conformal' only where one stream has real rows that are linear in free coefficients"
 
     replicates: Replicates = field(repr=False)
-    share: float = 0.0
+    share: float | None = None
     pool: str | None = None
     noise: tuple[float, ...] | None = None
     seed: int = field(default=0, metadata=FIXED)
@@ -81,8 +85,10 @@ class ByConformal(JudgeSpec):
     def __post_init__(self) -> None:
         if self.pool not in _ASSUMES:
             raise MisuseError("pool", f"be one of {tuple(_ASSUMES)}", repr(self.pool))
-        if not 0.0 <= self.share < 1.0:
-            raise MisuseError("share", "lie from 0 to below 1", self.share)
+        if self.share is not None and not 0.0 <= self.share <= 1.0:
+            raise MisuseError("share", "lie from 0 to 1", self.share)
+        if self.pool is not None and self.share not in (None, 1.0):
+            raise MisuseError("share", "be left out where elements are pooled", self.share)
         if self.noise is not None:
             noise = check_array("noise", self.noise, (None,))
             if not len(noise) or (noise < 0.0).any():
@@ -93,29 +99,37 @@ class ByConformal(JudgeSpec):
     @property
     def assumes(self) -> str:
         """The assumption in one line."""
-        has_members = len(np.unique(self.replicates.group_of)) < len(self.replicates.names)
-        return _ASSUMES[self.pool] + (_MEMBERS if has_members else "")
+        return _ASSUMES[self.pool] + (_MEMBERS if self.has_members else "")
+
+    @property
+    def has_members(self) -> bool:
+        """True if a group has several elements."""
+        return len(np.unique(self.replicates.group_of)) < len(self.replicates.names)
+
+    @property
+    def own_share(self) -> float:
+        """The share of the level that the margin test has."""
+        if self.share is not None:
+            return float(self.share)
+        data = self.replicates
+        shares_units = len(np.unique(data.unit_of)) < data.n_units(np.arange(len(data.names))).sum()
+        return 0.0 if self.pool is None and (self.has_members or shares_units) else 1.0
 
     def levels(self, level: float) -> tuple[Fraction, Fraction]:
-        """The levels of gate and ratio, which add up to the level."""
+        """The levels of gate and margin, which add up to the level."""
         whole = Fraction(level)
-        share = Fraction(self.share)
+        share = Fraction(self.own_share)
         return whole * (1 - share), whole * share
 
     @property
-    def labels(self) -> tuple[IntArray, IntArray]:
-        """(E,) which elements gate and ratio rank together."""
-        return self.replicates.group_of, np.arange(len(self.replicates.names))
-
-    @property
     def n_units(self) -> IntArray:
-        """(2, E) K: units among which gate and ratio rank a signal under each element."""
-        counted = []
-        for labels in self.labels:
-            counts = self.replicates.n_units(labels)
-            pooled = counts if self.pool is None else np.array([int(counts[counts == size].sum()) for size in counts])
-            counted.append(pooled[labels])
-        return np.array(counted)
+        """(2, E) K: units among which gate and margin rank a signal under each element, or elements if pooled."""
+        data = self.replicates
+        own = data.n_units(np.arange(len(data.names)))
+        if self.pool is not None:
+            wanted = reference_counts(own)
+            return np.tile((own[:, None] > wanted).sum(axis=0) - (own > wanted), (2, 1))
+        return np.array([data.n_units(data.group_of)[data.group_of], own])
 
     def cannot_exclude(self, level: float, pairs: Sequence[tuple[int, int]] = ()) -> BoolArray:
         """(E + pairs,) elements, and then pairs, that no signal excludes at this level: they have too few units."""
@@ -138,7 +152,7 @@ class ByConformal(JudgeSpec):
         return {
             "judge": self.kind,
             "assumes": self.assumes,
-            "share": float(self.share),
+            "share": self.own_share,
             "pool": self.pool,
             "noise": None if self.noise is None else list(self.noise),
             "seed": self.seed,
@@ -258,10 +272,8 @@ class ConformalJudge(Judge):
     angle to the nearest reference of the group, own unit left out, and :math:`n_k` spectra of the group from unit k,
     :math:`p = (1 + \sum_k n_k^{-1}\#\{s: A_{ks} \ge A\}) / (K + 1)` is the gate.  Had the new unit been among the
     references, every :math:`A_{ks}` could only be smaller, so p is no smaller than the p-value of K + 1 exchangeable
-    units.  The ratio test ranks A among the spectra of the element alone, over the angle to the nearest other element
-    in its group, or anywhere for an element alone in its group.  It is exact if other elements come from other units;
-    of a unit that holds several, none is a reference for it, and for the signal the unit that would speak most for it.
-    Pairs of elements have a test of their own at the whole level (`rank_pair`).
+    units.  The margin test ranks the signal among the units of the element alone (`margin_p_values`); it is exact if
+    other elements come from other units.  Pairs of elements have a test of their own at the whole level (`rank_pair`).
 
     Something that is not in the library is one more explanation, `p_unlisted`.
     """
@@ -274,8 +286,8 @@ class ConformalJudge(Judge):
     pairs: tuple[tuple[int, int], ...]
     element_of: IntArray  # (M,) the element of each explanation; pairs are numbered after the elements
     seed: int  # of all draws
-    p_gate: tuple[Fraction, ...] = field(init=False)  # (E,)
-    p_ratio: tuple[Fraction, ...] = field(init=False)  # (E,) 1 without a ratio test
+    p_gate: tuple[Fraction, ...] = field(init=False)  # (E,) 1 where the gate has no share of the level
+    p_margin: tuple[Fraction, ...] = field(init=False)  # (E,) of the margin test or the pooled one
     p_pairs: tuple[Fraction, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -283,7 +295,7 @@ class ConformalJudge(Judge):
         signal = check_array("signal", self.signal, (self.spec.replicates.spectra.shape[1],))
         object.__setattr__(self, "signal", read_only(signal))
         p_values = [self._p_values(index, added) for index, added in enumerate(self._added())]
-        for name, column in (("p_gate", 0), ("p_ratio", 1)):
+        for name, column in (("p_gate", 0), ("p_margin", 1)):
             object.__setattr__(self, name, tuple(map(max, zip(*(tests[column] for tests in p_values), strict=True))))
         object.__setattr__(self, "p_pairs", self._p_pairs())
 
@@ -368,9 +380,12 @@ class ConformalJudge(Judge):
         elements = self.spec.replicates.names
         names = [*elements, *(f"{elements[a]} and {elements[b]}" for a, b in self.pairs)]
         among = [PairUnits.of(self.spec.replicates, pair) for pair in self.pairs]
-        p_values = [float(p) for p in (*self.p_gate, *self.p_pairs)]
-        units = [*self.spec.n_units[0].tolist(), *(list(each.counts) for each in among)]
-        smallest = [*(1.0 / (self.spec.n_units[0] + 1.0)).tolist(), *(float(each.smallest) for each in among)]
+        # The gate speaks for groups of several elements, the margin for others.
+        speaks = int(self.spec.own_share == 1.0)
+        p_values = [float(p) for p in (*(self.p_gate, self.p_margin)[speaks], *self.p_pairs)]
+        ranked = self.spec.n_units[speaks]
+        units = [*ranked.tolist(), *(list(each.counts) for each in among)]
+        smallest = [*(1.0 / (ranked + 1.0)).tolist(), *(float(each.smallest) for each in among)]
         is_asked = np.isin(np.arange(len(names)), self.element_of)
         best = int(np.where(is_asked, p_values, -1.0).argmax())
         stuck = self.spec.cannot_exclude(self.level, self.pairs)
@@ -381,7 +396,7 @@ class ConformalJudge(Judge):
             "best": int(np.argmax(self.element_of == best)),
             "is_withheld": bool(len(possible) and stuck[self.element_of[possible]].all()),
             "assumes": self.spec.assumes + (_PAIRS if among else ""),
-            "lacks": "units" if self.spec.share else "units and share",
+            "lacks": "units" if self.spec.own_share else "units and share",
             "units": dict(zip(names, units, strict=True)),
             "smallest_p": dict(zip(names, smallest, strict=True)),
             "p": dict(zip(names, p_values, strict=True)),
@@ -403,55 +418,40 @@ class ConformalJudge(Judge):
         """Levels above 0 and p-values of an element, or a pair."""
         if e >= self.n_elements:
             return [(Fraction(self.level), self.p_pairs[e - self.n_elements])]
-        parts = zip(self.spec.levels(self.level), (self.p_gate[e], self.p_ratio[e]), strict=True)
+        parts = zip(self.spec.levels(self.level), (self.p_gate[e], self.p_margin[e]), strict=True)
         return [(part, p) for part, p in parts if part]
 
     def _p_values(self, index: int, added: Array) -> tuple[list[Fraction], list[Fraction]]:
-        """The p-values of gate and ratio for every element; what is ranked gets noise of these deviations (S,)."""
+        """The p-values of gate and margin for every element; what is ranked gets noise of these deviations (S,)."""
         data = self.spec.replicates
+        gate, margin = (part > 0 for part in self.spec.levels(self.level))
         references = data.unit(data.spectra)
         drawn = Draws(self.seed, _NOISE + 16 * index).normal(data.spectra.shape)
         # Only what is ranked has noise: a reference that lacks it is as near to all of them.
         ranked = data.unit(np.concatenate([data.spectra + added[:, None] * drawn, self.signal[None]]))
         angles = np.arccos(np.clip(ranked @ references.T, -1.0, 1.0))  # (S + 1, S)
         angles[:-1][data.unit_of[:, None] == data.unit_of] = np.inf
-        gate, ratio = (self._ranked(*test) for test in zip(self._scores(angles), self.spec.labels, strict=True))
-        return gate, ratio if self.spec.share else [Fraction(1)] * self.n_elements
+        nothing = [Fraction(1)] * self.n_elements
+        if self.spec.pool is not None:
+            return nothing, pooled_p_values(data, angles, self.seed)
+        return (
+            self._gate(angles) if gate else nothing,
+            margin_p_values(data, references, ranked, self.seed) if margin else nothing,
+        )
 
-    def _scores(self, angles: Array) -> tuple[Array, Array]:
-        """(S + 1, E) of every spectrum, and at last the signal, under every element: to its group, and as a ratio."""
+    def _gate(self, angles: Array) -> list[Fraction]:
+        """(1 + units' shares of spectra at least as far from their group as the signal) / (K + 1), of every element."""
         data = self.spec.replicates
-        gate, ratio = np.empty((2, len(angles), self.n_elements))
-        for e in range(self.n_elements):
-            is_own = data.element_of == e
-            is_group = (data.group_of == data.group_of[e])[data.element_of]
-            is_other = ~is_own & (is_group if (is_group & ~is_own).any() else True)
-            gate[:, e] = angles[:, is_group].min(axis=1)
-            nearest_other = angles[:, is_other].min(axis=1, initial=np.pi)
-            nearest_other[-1] = _nearest_but_one_unit(angles[-1, is_other], data.unit_of[is_other])
-            ratio[:, e] = angles[:, is_own].min(axis=1) / np.maximum(nearest_other, _TIE)
-        return gate, ratio
-
-    def _ranked(self, scores: Array, labels: IntArray) -> list[Fraction]:
-        """(1 + units' shares of spectra with at least the signal's score) / (K + 1), for every element."""
-        data = self.spec.replicates
-        own_scores = scores[np.arange(len(data.element_of)), data.element_of]  # (S,) under the element that it is
-        label = labels[data.element_of]
-        unit = label * (1 + data.unit_of.max()) + data.unit_of
-        sizes = data.n_units(labels)
-        p_values = []
-        for e in range(self.n_elements):
-            is_in = label == labels[e] if self.spec.pool is None else sizes[label] == sizes[labels[e]]
-            exceeds = own_scores[is_in] >= scores[-1, e] - _TIE
-            units = unit[is_in]
+        label = data.group_of[data.element_of]
+        p_values = {}
+        for group in range(int(data.group_of.max()) + 1):
+            is_in = label == group
+            scores = angles[:, is_in].min(axis=1)
+            exceeds = scores[:-1][is_in] >= scores[-1] - _TIE
+            units = data.unit_of[is_in]
             shares = [Fraction(int(exceeds[units == u].sum()), int((units == u).sum())) for u in np.unique(units)]
-            p_values.append((1 + sum(shares, Fraction(0))) / (1 + len(shares)))
-        return p_values
-
-
-def _nearest_but_one_unit(angles: Array, units: IntArray) -> float:
-    """The largest of the nearest angles that are left when one unit is left out, as it is for replicates."""
-    return max((float(angles[units != unit].min(initial=np.pi)) for unit in np.unique(units)), default=np.pi)
+            p_values[group] = (1 + sum(shares, Fraction(0))) / (1 + len(shares))
+        return [p_values[int(group)] for group in data.group_of]
 
 
 def _picked(spectra: IntArray, unit_of: IntArray, first: float, second: float) -> int:
