@@ -150,3 +150,16 @@ def test_options_are_refused_by_name():
         Linear(rows="random", noise_shape={"kind": "diagonal", "ratio": 0.5})
     with pytest.raises(MisuseError, match="coefficients are random"):
         Linear(noise_shape=LOW_RANK)
+
+
+@pytest.mark.parametrize("shape", [LOW_RANK, DIAGONAL, ANY], ids=lambda shape: shape["kind"])
+def test_the_balls_of_a_key_are_its_scores_with_their_errors(shape):
+    rng = np.random.default_rng(8)
+    law = Linear(rows="random", is_complex=True, noise_shape=shape).completed(BANK)
+    rows = as_pairs(rows_of(covariance(shape, rng), rng, 16))
+    stream = law.stream(BANK, ArrayRows(rows), [12, 16])
+    scores = stream.log_likelihood(np.arange(3))
+    for key in range(3):
+        balls = stream.enclosure(key, 128)
+        assert [float(ball.mid()) for ball in balls] == scores.values[key].tolist()
+        assert [float(ball.rad()) for ball in balls] == pytest.approx(scores.errors[key].tolist(), rel=1e-6)
