@@ -1,22 +1,24 @@
 """Rows whose truth lies anywhere in cells: bounds over cells, lost truths, and sets of two sources off a grid.
 
-`python -m benchmarks._cells level` counts lost truths, `sources` the sets of two sources beside MUSIC, and `grid` what
-cells cost where the truth is on the grid, and what exact places lose where it is not.
+`python -m benchmarks._cells level` counts lost truths, `coded` those beside calibration rows, `sources` the sets of two
+sources beside MUSIC, and `grid` what cells cost where the truth is on the grid, and what exact places lose elsewhere.
 """
 
 import sys
 from dataclasses import dataclass, field, replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.stats import binom
 
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.banks import Bank, Library, library_bank, product_grid
-from physupport.io import as_pairs
+from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence
 from physupport.judges._by_evidence import _trials
-from physupport.judges._evidence import threshold_bounds
+from physupport.judges._coded_cells import CodedRows
+from physupport.judges._evidence import Bounds, threshold_bounds
 from physupport.judges._linear_cells import LinearCells, ask_all
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Design, make_law
@@ -153,6 +155,52 @@ def level(count):
         print(f"{case.name}, a bound too small: {control_losses(case, few)} of {few}", flush=True)
 
 
+def coded(count):
+    """Lost truths beside 8 judging calibration rows with known codes, and with bounds that are too small."""
+    for case in (CASES[0], CASES[1]):
+        k = len(case.places)
+        for name, judged_by, number_of in (
+            (case.name, case, count),
+            ("bound too small", controlled(case), count // 15),
+        ):
+            if k == 2 and judged_by is not case:
+                continue
+            rng = np.random.default_rng(9)
+            lost = 0
+            for number in range(number_of):
+                point = case.point(rng, number)
+                answers = case.design.ranges.columns(point)
+                codes = rng.standard_normal((16, k)) * 20.0
+                table = np.hstack([codes @ answers.T + rng.standard_normal((16, len(answers))), codes])
+                rows = 3.0 * answers.sum(axis=1) + rng.standard_normal((12, len(answers))) + 0.5 * case.background
+                cells = judged(judged_by.design, rows, number, LEVEL)
+                cells = replace(cells, beside=coded_rows(*np.split(table, 2), len(answers)))
+                lost += ask_all(cells).log_evidence.lower[0] > cells.threshold
+            print(f"{name}, beside known codes: {lost} of {number_of}", flush=True)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The density of judging rows that the others chose, in place of a factor of evidence."""
+
+    log_density: float
+    stream: object = field(default_factory=lambda: SimpleNamespace(checkpoints=(1,)))
+
+    def against(self, scores):
+        return Bounds(
+            self.log_density - scores.values - scores.errors, self.log_density - scores.values + scores.errors
+        )
+
+
+def coded_rows(first, second, q):
+    """Judging rows, with the dictionary of least squares of the others as opponent."""
+    fitted = np.linalg.lstsq(first[:, q:], first[:, :q], rcond=None)[0]
+    energy = float(((second[:, :q] - second[:, q:] @ fitted) ** 2).sum())
+    chosen = Chosen(-0.5 * (len(second) * q * np.log(2.0 * np.pi) + energy))
+    law = make_law("known codes", {"noises": [1.0]})
+    return CodedRows.of(SimpleNamespace(rows=ArrayRows(second), law=law, factor=lambda: chosen), q)
+
+
 def sources(count):
     """Two sources .9 off a 2 degree grid, 30 snapshots: elements kept, truth in the set, and MUSIC beside it."""
     grid = np.arange(-30.0, 31.0, 2.0)
@@ -243,4 +291,4 @@ def music(rows, places, answers):
 
 
 if __name__ == "__main__":
-    {"level": level, "sources": sources, "grid": grid}[sys.argv[1]](int(sys.argv[2]))
+    {"level": level, "coded": coded, "sources": sources, "grid": grid}[sys.argv[1]](int(sys.argv[2]))

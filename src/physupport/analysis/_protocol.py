@@ -111,7 +111,8 @@ class AnalysisProtocol:
         object.__setattr__(self, "streams", dict(self.streams))
         if self.bank is not None:
             laws = [plan.law for plan in self.streams.values()]
-            if len(laws) > 1 and any(law.has_error for law in laws):
+            beside_cells = all(law.has_cells or law.goes_with_cells for law in laws)
+            if len(laws) > 1 and any(law.has_error for law in laws) and not beside_cells:
                 rule = "be left out beside other streams, whose laws have exact responses"
                 raise MisuseError("error", rule, "one")
             for law in laws:

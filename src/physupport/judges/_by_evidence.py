@@ -34,6 +34,7 @@ from ._amounts import (
     sublevel,
 )
 from ._cells import parameter_facts
+from ._coded_cells import CodedRows, check_coded
 from ._decide import compared, decided, verdicts
 from ._evidence import Bounds, Evidence, Factor, final_bounds, log_mean, sum_down, sum_up, threshold_bounds
 from ._judge import Judge, Verdict, Verdicts, block_around
@@ -116,6 +117,8 @@ class ByEvidence(NoiseTestingSpec):
         """The judge with the test of the noise, and with splits where cells are searched."""
         cells = any(law.has_cells for law in laws)
         split = self.split or ("rows" if cells else None)
+        if cells:
+            check_coded(bank, [*laws])
         return replace(NoiseTestingSpec.completed(self, bank, laws), cells=cells, split=split)
 
     def encode(self) -> dict[str, object]:
@@ -399,7 +402,9 @@ def _of_cells(
 ) -> AverageJudge:
     """The judge by the least mean evidence over the cells of every key."""
     threshold = threshold_bounds(sealed.level)[1]
-    settings = [LinearCells(design, splits, setting, threshold) for setting, splits in enumerate(trials)]
+    coded = [stream for stream in sealed.streams if not stream.law.has_cells]
+    beside = CodedRows.of(coded[0], len(sealed.bank.states.elements)) if coded else None
+    settings = [LinearCells(design, splits, setting, threshold, beside) for setting, splits in enumerate(trials)]
     lower, upper = np.empty((2, len(design.supports) * len(design.deviations)))
     asked = 0
     for setting, cells in enumerate(settings):

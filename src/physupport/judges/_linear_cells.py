@@ -14,7 +14,8 @@ from .._typing import Array, Field, IntArray
 from ..laws import Design, Opponent, streams
 from ..responses import Balls, Cell, Ranges, climb
 from ._cells import search
-from ._evidence import Bounds, Factor, log_mean
+from ._coded_cells import CodedRows
+from ._evidence import Bounds, Factor, log_mean, sum_down, sum_up
 
 # Cells and points of one explanation that are asked about; what is open then stays possible.
 _MOST_ASKED: Final = 512
@@ -31,6 +32,7 @@ class LinearCells:
     trials: Sequence[Factor]
     setting: int  # of the noise
     threshold: float
+    beside: CodedRows | None = None
     _weights: dict[int, Array] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -87,7 +89,9 @@ class LinearCells:
         return self._bound(None, self.active(int(group[0])), root)
 
     def _bound(self, root: Cell | None, active: IntArray, cell: Cell) -> float:
-        tried: list[tuple[Balls, IntArray | None]] = [(self.ranges.balls(cell, root), active)]
+        own = self.ranges.balls(cell, root)
+        beside = np.zeros(1) if self.beside is None else self.beside.evidence(own.columns, own.radii).lower
+        tried: list[tuple[Balls, IntArray | None]] = [(own, active)]
         if root is not None and self._can_merge(len(active)):
             tried.append((self.ranges.merged(cell), None))
         if self.design.rows != "same mean":  # the angle of the span is all that counts
@@ -96,7 +100,7 @@ class LinearCells:
             tried = [tried[best]] if sines[best] < 1.0 else []
         bound = -np.inf
         for balls, owners in tried:
-            bound = max(bound, float(self._evidence(balls.columns, balls.radii, owners).lower[0]))
+            bound = max(bound, float(sum_down(self._evidence(balls.columns, balls.radii, owners).lower, beside)[0]))
             if bound > self.threshold:
                 break
         return bound
@@ -115,7 +119,9 @@ class LinearCells:
 
     def witness(self, e: int, point: Array) -> float:
         """By the answers at the point."""
-        return float(self._evidence(self.columns(e, point), None, self.active(e)).upper[0])
+        columns = self.columns(e, point)
+        beside = np.zeros(1) if self.beside is None else self.beside.evidence(columns).upper
+        return float(sum_up(self._evidence(columns, None, self.active(e)).upper, beside)[0])
 
     def columns(self, e: int, point: Array) -> Field:
         """(q, k) the answers at a point of a support, which may be empty."""

@@ -34,6 +34,7 @@ class KnownCodes(NoisyLaw):
     mixed: ClassVar[tuple[str, ...]] = ("key", "dictionary_point")
     takes_sets: ClassVar[bool] = False
     has_codes: ClassVar[bool] = True
+    goes_with_cells: ClassVar[bool] = True
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, width) rows with standard normal codes, which the law leaves open."""

@@ -120,6 +120,8 @@ class Law(Protocol):
         """True if an explanation may have a source of an unlisted kind, a region of the bank called `unlisted`."""
         return False
 
+    goes_with_cells: ClassVar[bool] = False  # beside a law whose elements lie anywhere in cells, with these
+
     unlisted_unit: str = ""  # of the intervals of generic responses
 
     def unlisted_interval(self, first: int, last: int) -> tuple[float, float]:

@@ -210,7 +210,9 @@ def _stream(protocol: AnalysisProtocol, name: str, table: Table, proposed: Propo
     if len(split.proposal):
         what = f"the {name} rows look as this law makes them"
         doubts = [f"Whether {what} was not tried: there are too many explanations for it."]
-    if len(split.proposal) and proposed is not None:
+    if any(each.law.has_cells for each in protocol.streams.values()):
+        doubts = [f"Whether the {name} rows fit was not tried: the middles of cells fit no rows."]
+    elif len(split.proposal) and proposed is not None:
         doubts = [*_doubts(proposed)]
     return StreamForecast(
         name=name,

@@ -276,7 +276,11 @@ class ProjectFile(Section):
         counted = {"elements.counted": elements.counted}
         inexact = {"elements.exact": elements.exact is False}
         inexact |= {f"regions.{name}.box": each.box is not None for name, each in self.regions.items()}
-        widths = {"elements.error": elements.error} | counted | tangents | inexact
+        widths = {"elements.error": elements.error} | counted | tangents
+        states = self.data.states
+        in_cells = states is not None and law_named(states.law).goes_with_cells
+        beside_rows = widths if in_cells else widths | inexact
+        widths = widths | inexact
         errors = {"elements.error": elements.has_errors}
         others = {"data.calibration": self.data.calibration, "elements.replicates": elements.replicates}
         of_maps |= {"claims": bool(self.claims), "unlisted": self.unlisted is not None}
@@ -297,7 +301,7 @@ class ProjectFile(Section):
             (elements.variants != "states", "unless variants are states", counted),
             (self.parameters, "with parameters, which move responses", counted),
             (is_table, "beside a cover", {"cover.tangents": self.cover and self.cover.tangents} | parameters),
-            (self.data.calibration, "with calibration rows, whose laws have exact responses", widths),
+            (self.data.calibration, "with calibration rows, whose laws have exact responses", beside_rows),
             (self.data.learnt, "with a learnt dictionary, which makes regions and elements", of_learnt),
             (elements.replicates, "with replicates, which have a width of their own", widths | parameters),
             (rows in ("free", "random"), "where every row has coefficients of its own", tangents),

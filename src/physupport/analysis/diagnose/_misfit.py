@@ -112,7 +112,10 @@ def misfit(result: Result, explanation: int | None = None) -> tuple[Misfit, ...]
     bank = result.bank
     chosen = result.reference if explanation is None else check_count("explanation", explanation, 0, bank.size - 1)
     beside = strengths_beside(result.report.document)
-    misfits = (stream_misfit(part, bank, chosen, beside) for part in result.seal.parts)
+    parts = result.seal.parts
+    if any(part.law.has_cells for part in parts):  # the middles of cells fit no rows
+        return ()
+    misfits = (stream_misfit(part, bank, chosen, beside) for part in parts)
     return tuple(one for one in misfits if one is not None)
 
 
