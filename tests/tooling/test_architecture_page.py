@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,7 @@ import pytest
 import physupport
 
 ROOT = Path(__file__).parents[2]
+EXTENSIONS = ROOT / "docs" / "extensions"
 PACKAGE = Path(physupport.__file__).parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 FENCES = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -72,18 +74,24 @@ def test_the_objects_that_the_page_names_are_published(heading):
 
 @pytest.fixture
 def folder(tmp_path):
-    """All files of the page, each under the name in its first line."""
-    for language, text in FENCES:
-        if language != "text":
-            (tmp_path / re.match(r"# (\S+)\n", text)[1]).write_text(text)
+    """All files that the page shows."""
+    for path in EXTENSIONS.iterdir():
+        if path.is_file():
+            shutil.copy(path, tmp_path)
     return tmp_path
 
 
-SHOWN = [
-    (re.match(r"# (\S+)\n", text)[1], output)
-    for (_, text), (language, output) in pairwise(FENCES)
-    if language == "text"
-]
+def file_shown(text):
+    """The name of the file that a fence includes."""
+    return re.fullmatch(r'--8<-- "docs/extensions/(\S+)"\n', text)[1]
+
+
+SHOWN = [(file_shown(text), output) for (_, text), (language, output) in pairwise(FENCES) if language == "text"]
+
+
+def test_the_page_shows_every_file_of_the_extensions():
+    shown = {file_shown(text) for language, text in FENCES if language != "text"}
+    assert shown == {path.name for path in EXTENSIONS.iterdir() if path.is_file()}
 
 
 def test_there_is_an_example_for_each_thing_that_can_be_new():

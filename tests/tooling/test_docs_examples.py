@@ -62,7 +62,6 @@ def write_file(text):
         "choosing-a-bank.md",
         "project-file.md",
         "python.md",
-        "start.md",
         "examples.md",
         "cells.md",
         "width.md",
