@@ -296,7 +296,7 @@ class Details:
 
     @property
     def remedies(self) -> list[str]:
-        """What would change the answers most, in numbers: the first for each field, or where nothing fits."""
+        """The changes that matter most to the answers, in numbers: the first for each field, or where nothing fits."""
         return remedy_sentences(self.document)
 
     def __repr__(self) -> str:

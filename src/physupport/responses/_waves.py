@@ -15,10 +15,32 @@ from ._base import ComplexArray, Response, register
 _ON_A_LINE = 1e-6
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sensors:
+    """The sensors that waves reach, the frequencies, and the speed of the waves."""
+
+    sensors: Array = field(repr=False)
+    frequencies: Array
+    speed: Positive = 343.0
+
+    def __post_init__(self) -> None:
+        """Check and freeze all of them."""
+        sensors = check_array("sensors", self.sensors, (None, None))
+        if len(sensors) < 2 or sensors.shape[1] not in (2, 3):
+            rule = "be two or more, each with coordinates x and y, and z where it is known"
+            raise MisuseError("sensors", rule, f"shape {sensors.shape}")
+        frequencies = check_array("frequencies", np.atleast_1d(np.asarray(self.frequencies, dtype=np.float64)), (None,))
+        if not len(frequencies) or not frequencies.min() > 0.0:
+            raise MisuseError("frequencies", "be above 0, in hertz", frequencies.tolist())
+        object.__setattr__(self, "sensors", read_only(sensors))
+        object.__setattr__(self, "frequencies", read_only(frequencies))
+        object.__setattr__(self, "speed", check_positive("speed", self.speed))
+
+
 @register("plane waves")
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class PlaneWaves:
+class PlaneWaves(_Sensors):
     r"""Plane waves from directions, at every frequency in turn.
 
     :math:`a_{fm}(u) = \exp(2\pi i f\,s_m\cdot u/c)` of sensor m at :math:`s_m`, with u the unit vector towards the
@@ -28,13 +50,6 @@ class PlaneWaves:
     >>> PlaneWaves([[0.0, 0.0], [0.0, 0.1]], [1715.0])([[90.0]]).round(12).ravel().tolist()
     [(1+0j), (-1+0j)]
     """
-
-    sensors: Array = field(repr=False)
-    frequencies: Array
-    speed: Positive = 343.0
-
-    def __post_init__(self) -> None:
-        _check_waves(self)
 
     def __call__(self, places: ArrayLike, /) -> ComplexArray:
         """(E, 1) azimuths, or (E, 2) with elevations, in degrees -> (F m, E)."""
@@ -58,18 +73,11 @@ class PlaneWaves:
 @register("spherical waves")
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class SphericalWaves:
+class SphericalWaves(_Sensors):
     r"""Spherical waves from places, at every frequency in turn: :math:`a_{fm}(x) = e^{-2\pi i f r_m/c}/r_m`.
 
     :math:`r_m = |s_m - x|`.  sensors: (m, d) in metres, in the coordinates of the places.  frequencies: in hertz.
     """
-
-    sensors: Array = field(repr=False)
-    frequencies: Array
-    speed: Positive = 343.0
-
-    def __post_init__(self) -> None:
-        _check_waves(self)
 
     def __call__(self, places: ArrayLike, /) -> ComplexArray:
         """(E, d) places in metres -> (F m, E)."""
@@ -89,20 +97,6 @@ def mirror_line(response: Response, places: Array) -> float | None:
     sides = (places[:, 0] - line) % 360.0
     is_first = (sides > 1e-6) & (sides < 180.0 - 1e-6)
     return line if is_first.any() and (sides > 180.0 + 1e-6).any() else None
-
-
-def _check_waves(waves: PlaneWaves | SphericalWaves) -> None:
-    """Check and freeze sensors, frequencies and speed."""
-    sensors = check_array("sensors", waves.sensors, (None, None))
-    if len(sensors) < 2 or sensors.shape[1] not in (2, 3):
-        rule = "be two or more, each with coordinates x and y, and z where it is known"
-        raise MisuseError("sensors", rule, f"shape {sensors.shape}")
-    frequencies = check_array("frequencies", np.atleast_1d(np.asarray(waves.frequencies, dtype=np.float64)), (None,))
-    if not len(frequencies) or not frequencies.min() > 0.0:
-        raise MisuseError("frequencies", "be above 0, in hertz", frequencies.tolist())
-    object.__setattr__(waves, "sensors", read_only(sensors))
-    object.__setattr__(waves, "frequencies", read_only(frequencies))
-    object.__setattr__(waves, "speed", check_positive("speed", waves.speed))
 
 
 def _stacked(frequencies: Array, delays: Array, sizes: Array) -> ComplexArray:
