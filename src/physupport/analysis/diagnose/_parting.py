@@ -18,7 +18,7 @@ _SHARE = 0.5  # of what parts two explanations, in the channels that are named
 
 
 def parting_json(result: Result, number: int) -> dict[str, Any] | None:
-    """The change that would part the reference from the hardest of its rivals on a field; None without rivals or a law that tells.
+    """The change that parts the reference from its hardest rival on a field; None where there is no such number.
 
     times: the data it takes in all, as multiples of those so far: the evidence that is missing, over the divergence of
     both in data like these, minimised over what the rival leaves open (`divergences`).  None if no number is expected
