@@ -71,6 +71,8 @@ def write_file(text):
         "orbits.md",
         "correspondence.md",
         "guides/array.md",
+        "guides/endmembers.md",
+        "guides/learnt-array.md",
     ],
 )
 def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):

@@ -139,7 +139,8 @@ class PhysicalSupport:
             places=places, tolerance=tolerance, level=alpha, n_atoms=n_atoms, unit=unit, learnt_on=learnt_on,
             seed=random_state,
         )  # fmt: skip
-        plan = StreamPlan("gaussian", rows="free") if deployment is None else deployment
+        is_complex = np.iscomplexobj(calibration)
+        plan = StreamPlan("gaussian", rows="free", is_complex=is_complex) if deployment is None else deployment
         return cls(
             parts.bank,
             parts.tolerances,

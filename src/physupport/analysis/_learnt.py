@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array, check_count, check_nonnegative
+from .._checks import check_array, check_columns, check_count, check_nonnegative
 from .._codec import rows_hash
 from .._errors import MisuseError
-from .._typing import Array
+from .._typing import Array, Field
 from ..banks import Bank, Library, library_bank
+from ..io import as_complex, as_pairs
 from ..judges.learnt import (
     CALIBRATION_SHARE,
     ByLearnt,
@@ -41,7 +42,7 @@ class LearntParts(NamedTuple):
     judge: ByLearnt
 
 
-def learnt_atoms(learner: LearnerLike, rows: Array, n_atoms: int | None, seed: int) -> Array:
+def learnt_atoms(learner: LearnerLike, rows: Field, n_atoms: int | None, seed: int) -> Field:
     """(q, n) unit columns: the atoms of an estimator, of a function, or of an array with an atom a row or a column."""
     q = rows.shape[1]
     found = getattr(learner, "components_", None)
@@ -51,7 +52,7 @@ def learnt_atoms(learner: LearnerLike, rows: Array, n_atoms: int | None, seed: i
         if n_atoms is None:
             raise MisuseError("n_atoms", "be given with a function that learns", "None")
         found = np.asarray(learner(rows, n_atoms, seed)).T
-    atoms = check_array("learner", learner if found is None else found, (None, None))
+    atoms = check_columns("learner", learner if found is None else found, None)
     if q not in atoms.shape:
         raise MisuseError("learner", f"have atoms of {q} channels", f"shape {atoms.shape}")
     columns = atoms.T if atoms.shape[1] == q else atoms
@@ -82,7 +83,7 @@ def learnt_parts(
     All calibration rows judge.  The learner says how many atoms there are, and what each would be taken for: the places
     that are left do not depend on its atoms.
     """
-    rows = check_array("calibration", calibration, (None, None))
+    rows = check_columns("calibration", calibration, None)
     atoms = learnt_atoms(learner, rows, n_atoms, seed)
     n = atoms.shape[1]
     check_nonnegative("tolerance", tolerance)
@@ -91,14 +92,16 @@ def learnt_parts(
         if places is not None:
             raise MisuseError("places", "be left out with a library, which lists its places", "a box")
         measure = library.unit
-        left = listed_places(space, library.responses, library.coordinates, most=_MOST_STATES)
+        columns = as_complex(library.responses) if np.iscomplexobj(rows) else library.responses
+        left = listed_places(space, columns, library.coordinates, most=_MOST_STATES)
         names = _listed_names(library, left)
-        read = _read_listed(library, atoms)
+        read = _read_listed(library, columns, atoms)
     else:
         low, high = _box(places)
         measure = unit
         left = box_places(space, library, low, high, tolerance, most=_MOST_STATES)
-        names = tuple(_box_name(one, two) for one, two in zip(left.low, left.high, strict=True))
+        keys = list(places) if isinstance(places, Mapping) and (not unit or len(low) > 1) else [""] * len(low)
+        names = tuple(_box_name(one, two, keys, unit) for one, two in zip(left.low, left.high, strict=True))
         read = _read_box(library, atoms, low, high)
     failure = _failure(space, left, read)
     facts = {"unit": measure, "learnt_on": learnt_on} | _facts(rows, space, left, names, atoms, read)
@@ -110,7 +113,7 @@ def learnt_parts(
         names,
         tuple(regions[k] for k in left.owners.tolist()),
         0.5 * (left.low + left.high),
-        left.columns,
+        as_pairs(left.columns, axis=0) if np.iscomplexobj(rows) else left.columns.real,
         measure,
         0.5 * (left.high - left.low),
     )
@@ -131,13 +134,13 @@ def _box(places: Box | None) -> tuple[Array, Array]:
     return ends[:, 0], ends[:, 1]
 
 
-def _box_name(low: Array, high: Array) -> str:
-    """The extent of a cell, to a tenth of its side."""
+def _box_name(low: Array, high: Array, keys: Sequence[str], unit: str) -> str:
+    """The extent of a cell, to a tenth of its side, with the coordinates that have a name, and the unit."""
     parts = []
-    for one, two in zip(low.tolist(), high.tolist(), strict=True):
+    for one, two, key in zip(low.tolist(), high.tolist(), keys, strict=True):
         digits = max(0, int(np.ceil(-np.log10(max(two - one, 1e-12)))) + 1)
-        parts.append(f"{one:.{digits}f} to {two:.{digits}f}")
-    return ", ".join(parts)
+        parts.append(f"{key} {one:.{digits}f} to {two:.{digits}f}".strip())
+    return f"{', '.join(parts)} {unit}".strip()
 
 
 def _listed_names(library: Library, left: Places) -> tuple[str, ...]:
@@ -163,21 +166,21 @@ class _Readings(NamedTuple):
     degrees: Array  # (n,) the angle to it
 
 
-def _read_listed(library: Library, atoms: Array) -> _Readings:
+def _read_listed(library: Library, columns: Field, atoms: Field) -> _Readings:
     """The nearest of listed places."""
-    cosines = np.abs(library.responses.T @ atoms)
+    cosines = np.abs(columns.conj().T @ atoms)
     nearest = cosines.argmax(axis=0)
     names = [library.ids[e] for e in nearest.tolist()]
     return _Readings(names, library.coordinates[nearest], _degrees(cosines))
 
 
-def _read_box(response: Response, atoms: Array, low: Array, high: Array) -> _Readings:
+def _read_box(response: Response, atoms: Field, low: Array, high: Array) -> _Readings:
     """The nearest place of a fine grid."""
     count = max(int(_READ_PLACES ** (1.0 / len(low))), 2)
     mesh = np.meshgrid(*(np.linspace(one, two, count) for one, two in zip(low, high, strict=True)), indexing="ij")
     grid = np.stack([each.ravel() for each in mesh], axis=1)
-    columns = np.asarray(response(grid), dtype=np.float64)
-    cosines = np.abs((columns / np.linalg.norm(columns, axis=0)).T @ atoms)
+    columns = np.asarray(response(grid))
+    cosines = np.abs((columns / np.linalg.norm(columns, axis=0)).conj().T @ atoms)
     nearest = grid[cosines.argmax(axis=0)]
     names = [", ".join(f"{x:.4g}" for x in place) for place in nearest.tolist()]
     return _Readings(names, nearest, _degrees(cosines))
@@ -202,10 +205,10 @@ def _failure(space: SignalSpace, left: Places, read: _Readings) -> str:
 
 
 def _facts(
-    rows: Array, space: SignalSpace, left: Places, names: Sequence[str], atoms: Array, read: _Readings
+    rows: Field, space: SignalSpace, left: Places, names: Sequence[str], atoms: Field, read: _Readings
 ) -> dict[str, Any]:
     """Facts about the calibration for the report."""
-    cosines = np.abs(atoms.T @ atoms) - np.eye(space.n_atoms)
+    cosines = np.abs(atoms.conj().T @ atoms) - np.eye(space.n_atoms)
     closest = float(np.sqrt(max(1.0 - min(float(cosines.max()), 1.0) ** 2, 0.0))) if space.n_atoms > 1 else 1.0
     weakest = float(space.values[space.n_atoms - 1]) if space.n_atoms <= len(space.values) else 0.0
     return {
@@ -246,4 +249,5 @@ def _anything(library: Response | Library, space: SignalSpace, places: Box | Non
         high = library.coordinates.max(axis=0)
     else:
         low, high = _box(places)
-    return Places((), low[None], high[None], np.eye(q)[:, :1], np.zeros(1, dtype=np.int64))
+    column = np.eye(q, 1, dtype=space.vectors.dtype)
+    return Places((), low[None], high[None], column, np.zeros(1, dtype=np.int64))

@@ -90,7 +90,7 @@ def read_elements(project: Project) -> Physical:
     """The elements that a list has, or the cells of a cover."""
     begin_channels(project)
     if project.learnt is not None:
-        return _read_learnt(project, project.learnt.library)
+        return _read_learnt(project, project.learnt.library, project.learnt.is_complex)
     if project.settings.elements.has_lines:
         physical = _read_lines(project)
     else:
@@ -101,13 +101,13 @@ def read_elements(project: Project) -> Physical:
     return _with_unlisted(project, physical, generic)
 
 
-def _read_learnt(project: Project, library: Library) -> Physical:
+def _read_learnt(project: Project, library: Library, is_complex: bool) -> Physical:
     """The places that the calibration rows leave to the atoms of a learnt dictionary."""
     project.channels.unnamed.append("data.calibration.places")
     return Physical(
         library=library,
         settings=None,
-        is_complex=False,
+        is_complex=is_complex,
         shared=np.zeros((len(library.responses), 0)),
         variants=None,
         half_steps=None,

@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Field
 from ..analysis import learnt_parts
 from ..banks import Library, sparse_learner
-from ..io import read_table
+from ..io import as_pairs, read_table
 from ..judges.learnt import ByLearnt
 from ..responses import Response
 from ._element_list import element_columns, read_element_file
@@ -29,6 +29,7 @@ class LearntProject:
     library: Library
     judge: ByLearnt
     inputs: Mapping[str, Entry]
+    is_complex: bool
 
 
 def with_learnt_dictionary(project: Project) -> Project:
@@ -65,7 +66,8 @@ def with_learnt_dictionary(project: Project) -> Project:
     supports = Supports.model_construct(choices=[[*support] for support in parts.supports])
     regions: dict[str, Region] = {name: every.model_copy(update={"presence": "optional"}) for name in parts.tolerances}
     found = settings.model_copy(update={"regions": regions, "supports": supports})
-    return replace(project, settings=found, learnt=LearntProject(library, parts.judge, dict(project.read)))
+    learnt = LearntProject(library, parts.judge, dict(project.read), np.iscomplexobj(rows))
+    return replace(project, settings=found, learnt=learnt)
 
 
 def _response(project: Project) -> Response:
@@ -86,23 +88,24 @@ def _listed(project: Project) -> Library:
     (columns, *more) = nominal_responses(found, listed)
     if more:
         raise project.misuse("elements.responses", "be one file beside a learnt dictionary", f"{1 + len(more)} of them")
-    table = np.asarray(columns, dtype=np.float64)
+    table = np.asarray(columns)
     unit = table / np.linalg.norm(table, axis=0)
+    unit = as_pairs(unit, axis=0) if np.iscomplexobj(unit) else unit.astype(np.float64)
     return Library(listed.ids, listed.regions, listed.coordinates, unit, project.settings.elements.unit)
 
 
-def _rows(project: Project, spec: LearntCalibration) -> Array:
+def _rows(project: Project, spec: LearntCalibration) -> Field:
     """(N, q) the calibration rows, entered into what the project has read."""
     key = "data.calibration.file"
     path = project.file(key, spec.file)
     with recorded(project, key, spec.file, path) as entry, named_by_key(project, key):
         table = read_table(path, channels=spec.channels, label="calibration", member=spec.member, header=spec.header)
-        values = np.array(table.values, dtype=np.float64)
+        values = np.array(table.values, dtype=np.result_type(table.values, np.float64))
         entry |= {"shape": list(values.shape), "dtype": values.dtype.name}
     return values
 
 
-def _atoms(project: Project, spec: LearntCalibration, rows: Array) -> Array:
+def _atoms(project: Project, spec: LearntCalibration, rows: Field) -> Field:
     """(n, q) atoms of a file, or of the learner of the package."""
     if spec.dictionary is not None:
         return np.asarray(read_recorded(project, "data.calibration.dictionary", spec.dictionary).values)

@@ -8,7 +8,7 @@ from tests.judges.learnt.test_space import PEAK, Q, unit
 
 from physupport.judges.learnt._judge import ByLearnt, LearntJudge
 from physupport.judges.learnt._places import Component, Pieces
-from physupport.judges.learnt._search import Node, PairNode, Quantile, Residuals, nodes_of
+from physupport.judges.learnt._search import Node, PairNode, Quantile, Residuals, allocations, nodes_of
 from physupport.responses import box_bounds
 
 T, LEVEL, RUNS = 30, 0.1, 300
@@ -92,7 +92,7 @@ def test_a_run_that_may_hold_two_atoms_may_hold_one_or_two_that_are_near():
     )
 
     def found(places):
-        spec = ByLearnt(components, {})
+        spec = ByLearnt(components, {"n_atoms": 3})
         count = 0
         for run in range(20):
             rows = signal(np.random.default_rng([4, run]), places, 0.002)
@@ -149,4 +149,34 @@ def test_two_atoms_of_one_run_are_kept_at_the_level_and_a_third_beside_them_is_f
 def test_two_atoms_without_a_bound_of_bends_or_in_one_piece_are_searched_one_by_one():
     for run, bend in ((pieces(0.2, 0.3, 4), 0.0), (pieces(0.2, 0.22, 1), BEND)):
         component = Component(run, np.zeros(len(run.radii), dtype=np.int64), 0, 2, bend)
-        assert [type(node) for node in nodes_of(component)] == [Node, Node]
+        assert [type(node) for node in nodes_of(component, 2)] == [Node, Node]
+
+
+def test_atoms_are_shared_among_components_in_every_way():
+    assert allocations([2, 2, 1], 4) == [(1, 2, 1), (2, 1, 1), (2, 2, 0)]
+    assert allocations([1, 1], 4) == [(1, 1)]
+    assert allocations([6] * 8, 6) == [(6,) * 8]  # too many to write out
+
+
+def complex_unit(places):
+    columns = np.exp(20j * np.outer(np.linspace(-0.5, 0.5, Q), places))
+    return columns / np.linalg.norm(columns, axis=0)
+
+
+def test_the_ratio_of_complex_rows_is_rejected_at_the_level_and_less_often_with_half_the_degrees_of_freedom():
+    atoms = complex_unit([0.21, 0.83])
+    b = complex_unit([0.52])[:, 0]
+    nodes = tuple(Node(pieces(x, x + 1e-9, 1), atoms[:, [k]], np.zeros(1)) for k, x in enumerate([0.21, 0.83]))
+    counts = np.zeros(2, dtype=int)
+    for run in range(RUNS):
+        rng = np.random.default_rng([19, run])
+        normal = rng.standard_normal((T, 2 + Q, 2)) @ [1.0, 1.0j]
+        rows = normal[:, :2] @ atoms.T + 0.05 * normal[:, 2:]
+        found = Residuals(rows.T @ rows.conj(), T, 0.0, 0, np.zeros((Q, 0)))
+        counts += [found.is_rejected(nodes, b, quantile) for quantile in (Quantile(LEVEL), _half)]
+    assert 1e-6 < binom.cdf(counts[0], RUNS, LEVEL) < 1.0 - 1e-6
+    assert binom.cdf(counts[1], RUNS, LEVEL) < 1e-3  # half the degrees are valid, and lose power
+
+
+def _half(first, second):
+    return Quantile(LEVEL)(first // 2, second // 2)

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, chi2, kstest
 
 from physupport import MisuseError
 from physupport.judges.learnt import box_places, listed_places, rows_needed, signal_space
+from physupport.judges.learnt._space import _singular
 from physupport.responses import Formula
 
 Q, N_ROWS, LEVEL, RUNS = 8, 400, 0.1, 250
@@ -66,6 +67,75 @@ def test_the_statement_of_the_regression_is_nearly_exact():
         across = moment @ basis - basis @ own
         found.append(np.trace(across @ np.linalg.solve(own, across.T)) / 0.05**2)
     assert abs(np.mean(found) - 15.0) < 5.0 * np.sqrt(30.0 / 200)
+
+
+WAVE = Formula("cos(20 * t * x)", axis=AXIS - 0.5, imaginary="sin(20 * t * x)")
+
+
+def waves(places):
+    columns = WAVE(np.asarray(places)[:, None])
+    return columns / np.linalg.norm(columns, axis=0)
+
+
+def complex_rows(rng, n=N_ROWS, places=PLACES):
+    """Codes of any phase in circular noise, one of them real."""
+    codes = sparse(rng, n) * np.exp(2j * np.pi * rng.random((n, 3)) * [1, 1, 0])
+    noise = rng.standard_normal((n, Q, 2)) @ [1.0, 1.0j] / np.sqrt(2.0)
+    return codes @ waves(places).T + 0.1 * noise
+
+
+@pytest.mark.parametrize(("make", "atoms", "parts"), [(rows_of, unit, 1), (complex_rows, waves, 2)])
+def test_residuals_of_an_atom_have_the_stated_law_and_no_other(make, atoms, parts):
+    columns = atoms(PLACES)
+    basis = np.linalg.qr(columns)[0]
+    variance = 0.05**2 if parts == 1 else 0.1**2
+    found = []
+    for run in range(300):
+        rows = make(np.random.default_rng([15, run]))
+        moment = rows.T @ rows.conj() / N_ROWS
+        within = basis.conj().T @ moment @ basis - variance * np.eye(3)
+        v = basis @ np.linalg.solve(within, basis.conj().T @ columns[:, 1])
+        e = moment @ v - basis @ (basis.conj().T @ moment @ v)
+        found.append(parts * N_ROWS * np.linalg.norm(e) ** 2 / (variance * (v.conj() @ moment @ v).real))
+    assert kstest(found, chi2(parts * (Q - 3)).cdf).pvalue > 1e-6
+    assert kstest(found, chi2((3 - parts) * (Q - 3)).cdf).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("places", [PLACES, np.array([0.45, 0.53, 0.83])])
+def test_atoms_and_pairs_of_complex_rows_are_lost_in_at_most_the_level_and_a_small_region_loses_more(places):
+    found = np.zeros(2, dtype=int)
+    for run in range(RUNS):
+        space = signal_space(complex_rows(np.random.default_rng([16, run]), 800, places), 3, LEVEL)
+        columns = waves(places)
+        one = space.distances(columns, np.zeros(3))
+        two = space.distances(np.array([columns[:, :2], columns[:, 1:]]), np.zeros((2, 2)))
+        assert space.is_resolved
+        found += [(np.append(one, two) > shrink).any() or space.is_exceeded for shrink in (1.0, 0.3)]
+    assert binom.sf(found[0] - 1, RUNS, LEVEL) > 1e-6
+    assert binom.sf(found[1] - 1, RUNS, LEVEL) < 1e-6
+
+
+def test_complex_places_leave_a_run_around_each_atom():
+    space = signal_space(complex_rows(np.random.default_rng(17)), 3, LEVEL)
+    left = box_places(space, WAVE, np.zeros(1), np.ones(1), 0.05, most=100)
+    ends = [component.ends for component in left.components]
+    assert [component.capacity for component in left.components] == [1, 1, 1]
+    assert all(low[0] <= place <= high[0] for (low, high), place in zip(ends, PLACES, strict=True))
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_singular_values_of_noise_are_within_their_bounds_and_the_bounds_are_near(parts):
+    rng = np.random.default_rng(18)
+    low, high = _singular(6, 200, parts, LEVEL)
+    values = []
+    for _ in range(300):
+        normal = rng.standard_normal((parts, 6, 200)) / np.sqrt(parts)
+        values.append(np.linalg.svd(normal[0] + (1j * normal[1] if parts == 2 else 0.0), compute_uv=False))
+    most, least = np.array(values)[:, 0], np.array(values)[:, -1]
+    assert binom.sf((most > high).sum() - 1, 300, LEVEL) > 1e-6
+    assert binom.sf((least < low).sum() - 1, 300, LEVEL) > 1e-6
+    assert (most > 0.7 * high).all()
+    assert (least < 2.0 * low).all()
 
 
 def test_a_place_that_is_no_atom_is_excluded_and_its_whole_piece_too():

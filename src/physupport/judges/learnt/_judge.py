@@ -23,7 +23,7 @@ from ...laws import Design, Law, Linear
 from .._judge import Verdicts
 from .._specs import JudgeSpec, Sealed, SealedJudge, SealedStream, register
 from ._places import Component
-from ._search import AnyNode, Node, Quantile, Residuals, nodes_of
+from ._search import AnyNode, Node, Quantile, Residuals, allocations, nodes_of
 
 # Part of the level for the calibration.
 CALIBRATION_SHARE = 0.25
@@ -96,15 +96,13 @@ class ByLearnt(JudgeSpec):
 
 def _residuals(stream: SealedStream, design: Design) -> Residuals:
     """The second moments of the rows, or of their mean."""
-    if stream.law.is_complex:
-        raise MisuseError("deployment", "be real for a learnt dictionary", "complex rows")
-    rows = design.whitened_rows(stream.rows, is_complex=False)
+    rows = design.whitened_rows(stream.rows, stream.law.is_complex)
     (count, q) = rows.shape
     if design.rows == "free":
-        return Residuals(rows.T @ rows, count, 0.0, 0, design.background)
+        return Residuals(rows.T @ rows.conj(), count, 0.0, 0, design.background)
     mean = rows.mean(axis=0)
-    scatter = float(((rows - mean) ** 2).sum())
-    return Residuals(count * np.outer(mean, mean), 1, scatter, q * (count - 1), design.background)
+    scatter = float((np.abs(rows - mean) ** 2).sum())
+    return Residuals(count * np.outer(mean, mean.conj()), 1, scatter, q * (count - 1), design.background)
 
 
 @final
@@ -123,22 +121,21 @@ class LearntJudge(SealedJudge):
         count = max(len(self.spec.components), 1)
         return Quantile((1.0 - CALIBRATION_SHARE) * self.level / (2 * count))
 
-    @cached_property
-    def _nodes(self) -> tuple[tuple[AnyNode, ...], ...]:
-        return tuple(nodes_of(component) for component in self.spec.components)
-
-    def _others(self, without: int) -> tuple[AnyNode, ...]:
-        """All atoms of the other components, wherever they lie."""
-        return tuple(node for number, nodes in enumerate(self._nodes) if number != without for node in nodes)
-
     def _is_rejected(self, own: tuple[AnyNode, ...], without: int) -> bool:
         """True if the rows have too much along the best place of a component beside others, and beside its own nodes.
 
-        Others may hold fewer atoms than they could: more columns leave no more of the rows, and two may stand anywhere.
+        Of all atoms there are as many as were learnt, and every way to share them among the others is tried.  Others
+        may hold fewer atoms: more columns leave no more of the rows, and two may stand anywhere.
         """
         component = self.spec.components[without]
         b = component.pieces.columns[:, component.best]
-        return self.residuals.is_rejected((*own, *self._others(without)), b, self._quantile)
+        others = [each for number, each in enumerate(self.spec.components) if number != without]
+        ways = allocations([each.capacity for each in others], int(self.spec.calibration["n_atoms"]) - len(own))
+        states = [
+            (*own, *(node for each, count in zip(others, way, strict=True) for node in nodes_of(each, count)))
+            for way in ways
+        ]
+        return all(self.residuals.is_rejected(state, b, self._quantile) for state in states)
 
     @cached_property
     def is_there(self) -> BoolArray:

@@ -13,11 +13,14 @@ A normal d of the space of atoms has :math:`g(\theta) = d^Tr(\theta) = 0` at all
 no zero in an interval, g has two at most.  So a component holds at most two atoms if the normals of one y, as in
 `SignalSpace.normal`, have :math:`d^Tr'' > 0` throughout, whatever the space is.  If the components together hold
 fewer atoms than there are, the library cannot explain the dictionary.
+
+A run that may hold more is cut into parts of two at most.  Neighbours of up to two atoms each that together hold two
+are one component.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self, final
+from typing import Any, Final, NamedTuple, Self, final
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -26,7 +29,8 @@ from scipy.spatial import cKDTree
 
 from ..._codec import array_json, real, whole
 from ..._errors import MisuseError
-from ..._typing import Array, IntArray
+from ..._typing import Array, Field, IntArray
+from ...io import as_complex, as_pairs
 from ...responses import Response, box_bounds
 from ._space import SignalSpace
 
@@ -37,6 +41,8 @@ _MOST_PIECES: Final = 20_000
 # Halvings of an interval in which two atoms are sought, and pairs of intervals that are looked at.
 _HALVINGS: Final = 9
 _MOST_PAIRS: Final = 4000
+# How often a run is cut that may hold more than two atoms.
+_MOST_CUTS: Final = 3
 # Parts of an interval in which second derivatives are bounded.
 _PARTS: Final = 64
 
@@ -46,7 +52,7 @@ _PARTS: Final = 64
 class Pieces:
     """Boxes of places, with the response in the middle of each and how far it moves within."""
 
-    columns: Array  # (q, P) unit columns
+    columns: Field  # (q, P) unit columns
     radii: Array  # (P,) of listed places 0
     low: Array  # (P, d)
     high: Array  # (P, d)
@@ -60,16 +66,34 @@ class Pieces:
         """Some of the pieces."""
         return Pieces(self.columns[:, rows], self.radii[rows], self.low[rows], self.high[rows])
 
+    def beside(self, others: "Pieces") -> "Pieces":
+        """These and others after them."""
+        columns = np.concatenate([self.columns, others.columns], axis=1)
+        radii = np.concatenate([self.radii, others.radii])
+        return Pieces(columns, radii, np.concatenate([self.low, others.low]), np.concatenate([self.high, others.high]))
+
     def encode(self) -> dict[str, object]:
         """The arrays."""
-        return {name: array_json(np.ascontiguousarray(getattr(self, name))) for name in Pieces.__slots__}
+        is_complex = np.iscomplexobj(self.columns)
+        arrays = {name: array_json(np.ascontiguousarray(getattr(self, name))) for name in Pieces.__slots__[1:]}
+        columns = as_pairs(self.columns, axis=0) if is_complex else np.ascontiguousarray(self.columns)
+        return {"is_complex": is_complex, "columns": array_json(columns), **arrays}
 
     @classmethod
     def decode(cls, node: Mapping[str, Any]) -> Self:
         """Read what `encode` wrote."""
-        columns = real(node["columns"], None, None)
+        pairs = real(node["columns"], None, None)
+        columns = as_complex(pairs) if node["is_complex"] else pairs
         count = columns.shape[1]
         return cls(columns, real(node["radii"], count), real(node["low"], count, None), real(node["high"], count, None))
+
+
+class _Run(NamedTuple):
+    """Pieces that touch, the most atoms in them, and the bound of the second derivative."""
+
+    pieces: Pieces
+    capacity: int
+    bend: float
 
 
 @final
@@ -114,7 +138,7 @@ class Places:
     components: tuple[Component, ...]
     low: Array  # (E, d) of every element
     high: Array  # (E, d)
-    columns: Array  # (q, E) responses in their middles
+    columns: Field  # (q, E) responses in their middles
     owners: IntArray  # (E,) the component of each element
 
     @property
@@ -146,16 +170,16 @@ def box_places(
         shifted = kept.low.copy()
         shifted[:, k] += steps[k]
         kept = _kept(space, _pieces(response, np.concatenate([kept.low, shifted]), steps, bounds.slopes))
-    runs = _runs(kept.middles, steps)
-    made = []
-    for run in runs:
-        pieces = kept.chosen(run)
-        made.append((pieces, *_capacity(space, response, pieces)))
+    made = list[_Run]()
+    for run in _runs(kept.middles, steps):
+        for found in _divided(space, response, kept.chosen(run)):
+            both = _together(space, response, made[-1], found) if made else None
+            made = [*made[:-1], both] if both else [*made, found]
     sides = np.full(d, tolerance) if tolerance > 0.0 else 2.0 * half
     return _with_cells(space, made, sides, most, response)
 
 
-def listed_places(space: SignalSpace, columns: Array, places: Array, *, most: int) -> Places:
+def listed_places(space: SignalSpace, columns: Field, places: Array, *, most: int) -> Places:
     """Search listed places (E, d) with unit responses (q, E): nothing is said of what lies between them.
 
     Places that cannot both be atoms belong together, and a component of which every two exclude each other holds one.
@@ -165,9 +189,8 @@ def listed_places(space: SignalSpace, columns: Array, places: Array, *, most: in
     count = len(kept.radii)
     together = np.eye(count, dtype=bool)
     for i in range(count):
-        chords = kept.columns - kept.columns[:, [i]]
-        chords[:, i] = kept.columns[:, i]
-        excluded = space.distances(chords, np.zeros(count)) > 1.0
+        one = np.broadcast_to(kept.columns[:, [i]], kept.columns.shape)
+        excluded = space.distances(np.array([one, kept.columns - one]), np.zeros((2, count))) > 1.0
         together[i] |= excluded
     together &= together.T
     _, labels = connected_components(coo_array(together), directed=False)
@@ -175,13 +198,13 @@ def listed_places(space: SignalSpace, columns: Array, places: Array, *, most: in
     for label in range(labels.max(initial=-1) + 1):
         own = np.flatnonzero(labels == label)
         is_one = bool(together[np.ix_(own, own)].all())
-        made.append((kept.chosen(own), 1 if is_one else space.n_atoms, 0.0))
+        made.append(_Run(kept.chosen(own), 1 if is_one else space.n_atoms, 0.0))
     return _with_cells(space, made, np.zeros(places.shape[1]), most, None)
 
 
 def _pieces(response: Response, low: Array, steps: Array, slopes: Array) -> Pieces:
     """Boxes from low (P, d) on with sides (d,)."""
-    columns = np.asarray(response(low + 0.5 * steps), dtype=np.float64)
+    columns = np.asarray(response(low + 0.5 * steps))
     unit = columns / np.linalg.norm(columns, axis=0)
     return Pieces(unit, np.full(len(low), 0.5 * float(steps @ slopes)), low, low + steps)
 
@@ -194,7 +217,7 @@ def _is_fine(space: SignalSpace, pieces: Pieces, steps: Array, tolerance: float)
     """True if pieces are small beside what the calibration resolves, or beside the tolerance if it resolves nothing."""
     if not space.is_resolved:
         return bool(tolerance > 0.0 and (steps <= tolerance).all())
-    return bool(pieces.radii[0] <= _LAST_SHARE * space.width / np.sqrt(space.values[0]))
+    return bool(pieces.radii[0] <= _LAST_SHARE * space.widths[0] / np.sqrt(space.values[0]))
 
 
 def _runs(middles: Array, steps: Array) -> list[IntArray]:
@@ -208,6 +231,33 @@ def _runs(middles: Array, steps: Array) -> list[IntArray]:
     runs = [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
     runs = [run[np.lexsort(middles[run].T[::-1])] for run in runs]
     return sorted(runs, key=lambda run: tuple(middles[run[0]]))
+
+
+def _divided(space: SignalSpace, response: Response, pieces: Pieces, cuts: int = _MOST_CUTS) -> "list[_Run]":
+    """A run, cut until no part holds more than two atoms, as a whole if that does not help.
+
+    A cut is where calibration agrees least, in the middle half.  Atoms at a cut lie in both parts.
+    """
+    whole = _Run(pieces, *_capacity(space, response, pieces))
+    count = len(pieces.radii)
+    if whole.capacity <= 2 or whole.bend == 0.0 or not cuts or count < 8:
+        return [whole]
+    off = space.distances(pieces.columns, np.zeros(count))
+    cut = count // 4 + int(np.argmax(off[count // 4 : count - count // 4]))
+    parts = [pieces.chosen(np.arange(cut)), pieces.chosen(np.arange(cut, count))]
+    found = [run for part in parts for run in _divided(space, response, part, cuts - 1)]
+    return found if max(run.capacity for run in found) <= 2 else [whole]
+
+
+def _together(space: SignalSpace, response: Response, one: "_Run", two: "_Run") -> "_Run | None":
+    """Neighbours of up to two atoms each as one run, if both together hold two at most."""
+    if one.capacity != 2 or two.capacity != 2:
+        return None
+    start = one.pieces.low[0]
+    end = two.pieces.high[-1]
+    if not _holds_two(space, response, start, end):
+        return None
+    return _Run(one.pieces.beside(two.pieces), 2, float(box_bounds(response, start, end, second=True).bends[0, 0]))
 
 
 def _capacity(space: SignalSpace, response: Response, pieces: Pieces) -> tuple[int, float]:
@@ -253,21 +303,27 @@ def _capacity(space: SignalSpace, response: Response, pieces: Pieces) -> tuple[i
 def _holds_two(space: SignalSpace, response: Response, start: Array, end: Array) -> bool:
     """True if an interval holds two atoms at most: along some normals the second derivative has no zero."""
     edges = np.linspace(start[0], end[0], _PARTS + 1)
-    jets = response.form().jets(edges[None, :-1], edges[None, 1:])  # type: ignore[attr-defined]
+    bends = [jet.second[0][0] for jet in response.form().jets(edges[None, :-1], edges[None, 1:])]  # type: ignore[attr-defined]
     shape = len(space.values), _PARTS
-    (low, high) = (np.broadcast_to(each, shape) for each in (jets[0].second[0][0].low, jets[0].second[0][0].high))
-    return len(jets) == 1 and space.normal(low, high) is not None
+    low = _joined([np.broadcast_to(bend.low, shape) for bend in bends])
+    high = _joined([np.broadcast_to(bend.high, shape) for bend in bends])
+    return space.normal(low, high) is not None
 
 
-def _unit(response: Response, places: Array) -> Array:
+def _joined(parts: Sequence[Array]) -> Field:
+    """The real part, and the imaginary part if there is one, as one array."""
+    return np.asarray(parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1])
+
+
+def _unit(response: Response, places: Array) -> Field:
     """(q, k) unit responses at places (k,) of a line."""
-    columns = np.asarray(response(places[:, None]), dtype=np.float64)
+    columns = np.asarray(response(places[:, None]))
     return np.asarray(columns / np.linalg.norm(columns, axis=0))
 
 
 def _with_cells(
     space: SignalSpace,
-    made: Sequence[tuple[Pieces, int, float]],
+    made: Sequence[_Run],
     sides: Array,
     most: int,
     response: Response | None,
@@ -282,7 +338,7 @@ def _with_cells(
         counts[widest] = np.ceil(0.5 * counts[widest])
     components = []
     lows, highs, owners = list[Array](), list[Array](), list[int]()
-    columns = list[Array]()
+    columns = list[Field]()
     for number, (pieces, capacity, bend) in enumerate(made):
         if response is None:
             labels = np.arange(len(pieces.radii))
@@ -303,7 +359,7 @@ def _with_cells(
             centre = 0.5 * (lows[-1] + highs[-1])
             column = pieces.columns[:, own[0]]
             if response is not None:
-                column = np.asarray(response(centre[None]), dtype=np.float64)[:, 0]
+                column = np.asarray(response(centre[None]))[:, 0]
             columns.append(column / np.linalg.norm(column))
         best = int(np.argmin(distances))
         components.append(Component(pieces, labels.astype(np.int64) + offset, best, capacity, bend))

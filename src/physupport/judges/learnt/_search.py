@@ -5,8 +5,9 @@ anything, and white noise.  Q projects on what is beside A.  For a direction b t
 
 .. math:: F(A) = \frac{|b^TQZ|^2/|Qb|^2/T}{(|QZ|^2 - |b^TQZ|^2/|Qb|^2)/T(q - r - 1)}
 
-has the law of Fisher's F with T and T(q - r - 1) degrees of freedom, whatever X and :math:`\sigma` are.  It is large
-where Z has something along b that A does not explain.
+has the law of Fisher's F with :math:`\beta T` and :math:`\beta T(q - r - 1)` degrees of freedom, whatever X and
+:math:`\sigma` are; :math:`\beta` is 1 of real rows, and 2 of complex ones in circular noise, where T is a conjugate
+transpose.  It is large where Z has something along b that A does not explain.
 
 Over a whole node of pieces F is bounded from below.  With :math:`A = A_0 + \Delta`, columns of :math:`\Delta` no longer
 than :math:`\eta_c`, :math:`w = A_0^+b`, :math:`X_0 = A_0^+Z`, :math:`\omega = \sum\eta_c|w_c|`,
@@ -22,19 +23,23 @@ which has a limit where the places meet, and of which the error is at most
 :math:`\tfrac B2(|d\theta_1| + |d\theta_2|)`, with B a bound of :math:`|u''|`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, sqrt
+from itertools import product
+from math import inf, prod, sqrt
 from typing import Final, Self, TypeAlias, final
 
 import numpy as np
 from scipy.stats import f as f_law
 
-from ..._typing import Array, IntArray
+from ..._typing import Array, Field, IntArray
 from ._places import Component, Pieces
 
 # Nodes that a search asks about; what is open then stays possible.
 MOST_NODES: Final = 3000
+# Numbers of atoms in components that are written out.
+_MOST_WAYS: Final = 20_000
 # More than all rounding of projections and sums, relative to the norm of the rows.
 _ROUNDING: Final = 1e-10
 
@@ -45,7 +50,7 @@ class Node:
     """Pieces in the order of their places, from one to another, in which one atom lies."""
 
     pieces: Pieces
-    columns: Array  # (q, 1) of a piece near the middle
+    columns: Field  # (q, 1) of a piece near the middle
     radii: Array  # (1,) how far the response at any place of the node is from it at most
 
     @classmethod
@@ -74,7 +79,7 @@ class PairNode:
     bend: float
     first: tuple[int, int]
     second: tuple[int, int]
-    columns: Array  # (q, 2) the response at a place of the first, and a chord, both of norm 1
+    columns: Field  # (q, 2) the response at a place of the first, and a chord, both of norm 1
     radii: Array  # (2,)
 
     @classmethod
@@ -118,13 +123,25 @@ def _reach(pieces: Pieces, middle: int) -> float:
     return float(moves.max())
 
 
-def nodes_of(component: Component) -> tuple[AnyNode, ...]:
-    """All atoms that a component may hold, wherever in it they lie."""
+def nodes_of(component: Component, count: int) -> tuple[AnyNode, ...]:
+    """Some atoms of a component, wherever in it they lie."""
     pieces = component.pieces
-    if component.capacity == 2 and component.bend > 0.0 and len(pieces.radii) > 1:
+    if count == 2 and component.bend > 0.0 and len(pieces.radii) > 1:
         whole = (0, len(pieces.radii))
         return (PairNode.of(pieces, component.bend, whole, whole),)
-    return (Node.of(pieces),) * component.capacity
+    return (Node.of(pieces),) * count
+
+
+def allocations(capacities: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """All ways to share atoms among components, as many as these hold and at most `most` together.
+
+    Where they are too many, one that fills every component: more atoms leave no more of the rows.
+    """
+    filled = min(most, sum(capacities))
+    if prod(1 + each for each in capacities) > _MOST_WAYS:
+        return [tuple(capacities)]
+    ways = product(*(range(1 + each) for each in capacities))
+    return [way for way in ways if sum(way) == filled]
 
 
 @final
@@ -132,17 +149,22 @@ def nodes_of(component: Component) -> tuple[AnyNode, ...]:
 class Residuals:
     """A signal as its second moment, and what its noise leaves of degrees of freedom."""
 
-    moment: Array  # (q, q) Z Z^T
+    moment: Field  # (q, q) Z Z^T
     n_columns: int  # T, or 1 of rows that share a mean
     scatter: float  # energy of the rows about their mean, if they share one
     scatter_freedom: int
-    background: Array  # (q, b) columns that are always there
+    background: Field  # (q, b) columns that are always there
 
-    def is_rejected(self, nodes: tuple[AnyNode, ...], b: Array, quantile: "Quantile") -> bool:
+    @property
+    def parts(self) -> int:
+        """Real numbers in an entry of the rows."""
+        return 2 if np.iscomplexobj(self.moment) else 1
+
+    def is_rejected(self, nodes: tuple[AnyNode, ...], b: Field, quantile: "Quantile") -> bool:
         """True if, at all places of the nodes, the rows have more along b than F allows."""
         atoms = sum(len(node.radii) for node in nodes) + self.background.shape[1]
         freedom = self.n_columns * (len(self.moment) - atoms - 1)
-        threshold = quantile(self.n_columns, freedom + self.scatter_freedom)
+        threshold = quantile(self.parts * self.n_columns, self.parts * (freedom + self.scatter_freedom))
         pending = [tuple(nodes)]
         asked = 0
         while pending:
@@ -161,7 +183,7 @@ class Residuals:
             pending += [(*state[:number], part, *state[number + 1 :]) for part in parts]
         return True
 
-    def _bounds(self, state: tuple[AnyNode, ...], b: Array) -> tuple[float, float, IntArray]:
+    def _bounds(self, state: tuple[AnyNode, ...], b: Field) -> tuple[float, float, IntArray]:
         """A lower bound of F over the nodes, F at their middles, and the nodes in the order of what they lose."""
         atoms = np.column_stack([*(node.columns for node in state), self.background])
         radii = np.concatenate([*(node.radii for node in state), np.zeros(self.background.shape[1])])
@@ -174,15 +196,15 @@ class Residuals:
         left, sizes, right = np.linalg.svd(atoms, full_matrices=False)
         if atoms.shape[1] and sizes[-1] <= 1e-9 * sizes[0]:
             return -inf, inf, by_size
-        inverse = (right.T / sizes) @ left.T if atoms.shape[1] else np.zeros((0, q))
-        beside = np.eye(q) - left @ left.T
+        inverse = (right.conj().T / sizes) @ left.conj().T if atoms.shape[1] else np.zeros((0, q))
+        beside = np.eye(q) - left @ left.conj().T
         residual = beside @ self.moment @ beside
         beyond = beside @ b
         length = float(np.linalg.norm(beyond))
-        total = float(np.trace(residual))
-        rounding = _ROUNDING * sqrt(float(np.trace(self.moment)))
-        along = sqrt(max(float(beyond @ residual @ beyond), 0.0))
-        codes = np.sqrt(np.maximum(np.einsum("cq,qp,cp->c", inverse, self.moment, inverse), 0.0))
+        total = float(np.trace(residual).real)
+        rounding = _ROUNDING * sqrt(float(np.trace(self.moment).real))
+        along = sqrt(max(float((beyond.conj() @ residual @ beyond).real), 0.0))
+        codes = np.sqrt(np.maximum(np.einsum("cq,qp,cp->c", inverse, self.moment, inverse.conj()).real, 0.0))
         point = self._ratio(along / length if length > 1e-9 else 0.0, sqrt(max(total, 0.0)), freedom)
         lost = radii * codes
         omega = float(radii @ np.abs(inverse @ b))

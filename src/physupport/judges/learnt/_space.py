@@ -1,67 +1,80 @@
 r"""The space of the atoms of a dictionary, from calibration rows with any codes and a noise level that nobody knows.
 
 Rows are :math:`y_i = Dc_i + \sigma\varepsilon_i` with n atoms in q channels, n < q, codes c that may be anything, and
-white Gaussian noise.  R is the mean of :math:`y_iy_i^T` over all N rows, with eigenvalues
+white Gaussian noise.  R is the mean of :math:`y_iy_i^*` over all N rows, with eigenvalues
 :math:`\lambda_1\ge\dots\ge\lambda_n` and, below these, :math:`\mu_1\ge\dots\ge\mu_{q-n}`; V and U hold their vectors.
-S is the span of D, P projects on it, and Q = 1 - P.  Given PY, the residuals QY are white, whatever the codes are.  So
-with probability at least 1 - level all of these hold together:
+S is the span of D, P projects on it, and Q = 1 - P.  Real rows have :math:`\beta = 1`.  Complex rows, with circular
+noise of :math:`E|\varepsilon|^2 = 1` in every channel, have :math:`\beta = 2`, and a normal number squared is
+:math:`\chi^2_\beta/\beta`.  Given PY, the residuals QY are white, whatever the codes are.  So with probability at least
+1 - level all of these hold together:
 
-1. :math:`K = |QRP(PRP)^{-1/2}|_F^2 \le \kappa = \sigma^2\chi^2_{n(q-n)}/N`: the residuals, regressed on PY.
-2. :math:`|QRQ| \le b = \sigma^2(1 + \sqrt{(q-n)/N} + \dots)^2`: the largest singular value of a normal matrix.
-3. :math:`\sigma^2 \le \mu_{q-n}/(\sqrt{1-n/N} - \sqrt{q/N} - \dots)^2`.  A rotation of the rows puts all codes
-   into n of them, so that :math:`NR` is at least the second moment of N - n rows of noise.
-4. :math:`N\operatorname{tr}(QRQ)/\sigma^2` is at least a quantile of :math:`\chi^2_{N(q-n)}`.
+1. :math:`K = |QRP(PRP)^{-1/2}|_F^2 \le \kappa = \sigma^2\chi^2_{\beta n(q-n)}/\beta N`: residuals, regressed on PY.
+2. :math:`|QRQ| \le b`, :math:`\sigma^2/N` times the square of the largest singular value of normal numbers.
+   Reflections from both sides make such a matrix m x N bidiagonal, with :math:`\chi_{\beta(N-i)}/\sqrt\beta` and
+   beside them :math:`\chi_{\beta(m-1-i)}/\sqrt\beta`.  Its singular values are at most the largest of the first plus
+   the largest of the others, and at least the smallest less the largest of the others.
+3. :math:`N\mu_{q-n}/\sigma^2` is at least the square of the smallest of q x (N - n).  A rotation of the rows puts all
+   codes into n of them, so that :math:`NR` is at least the second moment of N - n rows of noise.
+4. :math:`\beta N\operatorname{tr}(QRQ)/\sigma^2` is between two quantiles of :math:`\chi^2_{\beta N(q-n)}`.
+5. With :math:`v = (P(R - \sigma^2)P)^{-1}w` on S, :math:`|QRv|^2 \le \kappa_mv^*Rv` for all w in the span of any m of
+   the atoms, :math:`\kappa_m = \sigma^2\chi^2_{\beta m(q-n)}/\beta N`: v is known from PY, and there are
+   :math:`\binom nm` choices.
 
-Let N be an orthonormal basis of the complement of S, and :math:`X = N^TV`.  From
-:math:`X\Lambda - (N^TRN)X = N^TRPV` and :math:`|R^{1/2}PV\Lambda^{-1/2}| \le 1 + \sqrt b|X\Lambda^{-1/2}|` follows
+Let N be an orthonormal basis of the complement of S, and :math:`X = N^*V`.  From
+:math:`X\Lambda - (N^*RN)X = N^*RPV` and :math:`|R^{1/2}PV\Lambda^{-1/2}| \le 1 + \sqrt b|X\Lambda^{-1/2}|` follows
 
 .. math:: |X\Lambda^{1/2}|_F \le \sqrt\kappa\,/\,(1 - b/\lambda_n - \sqrt{\kappa b}/\lambda_n).
 
 If :math:`|X| < 1`, S is the graph :math:`\{Vx + UGx\}` of a matrix G with
 :math:`|G|\le g = |X|/\sqrt{1-|X|^2}`, and K is exactly
-:math:`|(1+GG^T)^{-1/2}(\mathrm MG - G\Lambda)(\Lambda + G^T\mathrm MG)^{-1/2}|_F^2`, with M the diagonal of the
+:math:`|(1+GG^*)^{-1/2}(\mathrm MG - G\Lambda)(\Lambda + G^*\mathrm MG)^{-1/2}|_F^2`, with M the diagonal of the
 :math:`\mu`.  Hence
 
-.. math:: \sum_{jk}G_{jk}^2\frac{(\lambda_k-\mu_j)^2}{\lambda_k} \le h^2 = \kappa(1+g^2)(1+\mu_1g^2/\lambda_n),
+.. math:: \sum_{jk}|G_{jk}|^2\frac{(\lambda_k-\mu_j)^2}{\lambda_k} \le h^2 = \kappa(1+g^2)(1+\mu_1g^2/\lambda_n),
 
-and :math:`\operatorname{tr}QRQ \le \sum\mu_j + h^2/(1-\mu_1/\lambda_n)^2`, which with 4 makes the bound of
-:math:`\sigma^2` sharp.  An atom a of the dictionary lies in S: with :math:`x = V^Ta` and :math:`u = U^Ta`, u = Gx, so
-that by the inequality of Cauchy and Schwarz
+and :math:`\operatorname{tr}QRQ` is between :math:`\sum\mu_j` and :math:`\sum\mu_j + h^2/(1-\mu_1/\lambda_n)^2`, which
+with 4 confines :math:`\sigma^2` to a short interval.
 
-.. math:: \sum_ju_j^2\Big/\sum_k\frac{x_k^2\lambda_k}{(\lambda_k-\mu_j)^2} \le h^2.
+**Atoms.**  Let w be an atom, or in the span of m of them, :math:`x = V^*w` and :math:`u = U^*w`.  With 5,
+:math:`(R - \sigma^2)v = w + e`, where :math:`e = QRv`, :math:`v = Vp + Ur` and :math:`e = Vf + Ud`.  S being a graph,
+:math:`r = Gp` and :math:`f = -G^*d`.  With :math:`\varrho^2 = \sum\lambda_k|p_k|^2` this makes
+:math:`|r| \le h\varrho/(\lambda_n-\mu_1)`, :math:`|e| \le \epsilon\varrho` with
+:math:`\epsilon^2 = \kappa_m(1 + \mu_1h^2/(\lambda_n-\mu_1)^2)`, and :math:`|f| \le g\epsilon\varrho`.  From
+:math:`(\lambda_k-\sigma^2)p_k = x_k + f_k` and :math:`(\mu_j-\sigma^2)r_j = u_j + d_j` follows
 
-A response that breaks this is no atom of the dictionary.  Vectors that the space holds together have
-:math:`GX_0 = U_0`, with their coordinates as columns.  With weights :math:`w_{jk} = \lambda_k/(\lambda_k-\mu_j)^2`,
-their diagonal matrices :math:`W_j` and any dual :math:`\Lambda`,
+.. math:: |u| \le a_m\Big(\sum_k\frac{|x_k|^2\lambda_k}{(\lambda_k-\sigma^2)^2}\Big)^{1/2},\qquad
+   a_m = \frac{\epsilon + \Delta h/(\lambda_n-\mu_1)}{1 - cg\epsilon},
 
-.. math:: h \ge \operatorname{tr}(\Lambda^TU_0)\big/\big(\textstyle\sum_j\Lambda_jX_0^TW_jX_0\Lambda_j^T\big)^{1/2},
+with :math:`c = \sqrt{\lambda_n}/(\lambda_n-\sigma^2)` and :math:`\Delta = \max_j|\mu_j-\sigma^2|`, at the worst end
+of the interval of :math:`\sigma^2`.  A vector that breaks this is no such combination; of vectors that are off by radii
+:math:`r_i`, with coefficients :math:`\alpha_i`, the left side loses at most :math:`\sum|\alpha_i|r_i` and the sum on
+the right gains at most c times as much.
 
-of one vector the inequality above.  Vectors that are off by radii :math:`r_i` change the numerator by at most
-:math:`\sum_i|\Lambda_{\cdot i}|r_i(1+g)`.
+The normals of S are :math:`d = Uy - VG^*y`, with any y.  Of a vector v with :math:`x = V^*v` and :math:`u = U^*v`,
 
-The normals of S are :math:`d = Uy - VG^Ty`, with any y.  Of a vector v with :math:`x = V^Tv` and :math:`u = U^Tv`,
+.. math:: \operatorname{Re}d^*v \ge \operatorname{Re}y^*u - h\,\big(\textstyle\sum_{jk}|y_j|^2w_{jk}|x_k|^2\big)^{1/2},
+   \qquad w_{jk} = \lambda_k/(\lambda_k-\mu_j)^2,
 
-.. math:: d^Tv \ge y^Tu - h\,\big(\textstyle\sum_{jk}y_j^2w_{jk}x_k^2\big)^{1/2},
+so that one y may show that this is above 0 for many v, whatever G is.
 
-so that one y may show that :math:`d^Tv > 0` for many v, whatever G is.
-
-The bound holds for all responses at once, so that any number of places is excluded together.  If :math:`\lambda_n`
+All bounds are of the atoms alone, so that any number of other places is excluded at no cost.  If :math:`\lambda_n`
 does not stand out of the noise, nothing is excluded.
 """
 
 from dataclasses import dataclass
-from math import inf, log, sqrt
+from math import comb, inf, sqrt
 from typing import Final, final
 
 import numpy as np
 from scipy.stats import chi2
 
-from ..._checks import check_array, check_count, check_open
+from ..._checks import check_columns, check_count, check_open
 from ..._errors import MisuseError
-from ..._typing import Array
+from ..._typing import Array, Field
 
-# Parts of the level for the four statements.
-_SHARES: Final = (0.8, 0.1, 0.05, 0.05)
+# Parts of the level for the statements 1 to 4, of which the last has two sides, and for sets of 1, 2 and 3 atoms.
+_SHARES: Final = (0.15, 0.05, 0.05, 0.05)
+_ATOM_SHARES: Final = (0.5, 0.15, 0.05)
 # More than all rounding of eigenvectors and sums, as a part of h and of the norm of a response.
 _ROUNDING: Final = 1e-9
 # Of a system of equations that may be singular; any dual vector bounds.
@@ -84,19 +97,19 @@ class SignalSpace:
     n_rows: int
     level: float
     values: Array  # (q,) eigenvalues of the mean second moment, the largest first
-    vectors: Array  # (q, q) their vectors
+    vectors: Field  # (q, q) their vectors
     width: float  # h, infinite if the smallest of n eigenvalues does not stand out of the noise
-    tilt: float  # a bound of |G|
+    widths: tuple[float, ...]  # a_m of one atom, of two and of three
     noise: float  # an upper bound of the standard deviation of the noise
     is_exceeded: bool  # more than n atoms, or noise that is not white: some law of the rows is no such dictionary
 
     @property
     def is_resolved(self) -> bool:
         """True if every one of the n directions stands out of the noise."""
-        return self.width < inf
+        return self.widths[0] < inf
 
-    def distances(self, vectors: Array, radii: Array) -> Array:
-        """(P,) the least :math:`|H|/h` at which the space can hold m vectors of each of P sets; above 1 it holds none.
+    def distances(self, vectors: Field, radii: Array) -> Array:
+        r"""(P,) the largest :math:`|u|` of sets of m vectors in units of its bound; above 1 no m atoms span them.
 
         vectors: (m, q, P), or (q, P) of single ones, of any length.  radii: (m, P), how far each may be off.
         """
@@ -104,22 +117,20 @@ class SignalSpace:
         if not self.is_resolved:
             return np.zeros(sets.shape[2])
         strong = self.values[: self.n_atoms]
-        weak = self.values[self.n_atoms :]
-        inside = np.einsum("qk,mqp->pmk", self.vectors[:, : self.n_atoms], sets)
-        outside = np.einsum("qj,mqp->pmj", self.vectors[:, self.n_atoms :], sets)
-        weights = strong / (strong - weak[:, None]) ** 2  # (q - n, n)
-        grams = np.einsum("pmk,jk,plk->pjml", inside, weights, inside)
-        grams += _RIDGE * np.einsum("pjmm->pj", grams)[..., None, None] * np.eye(len(sets))
-        duals = np.linalg.solve(grams, outside.swapaxes(1, 2)[..., None])[..., 0]  # (P, q - n, m)
-        squares = np.einsum("pjm,pjml,pjl->p", duals, grams, duals)
-        attained = np.einsum("pjm,pmj->p", duals, outside)
+        width = self.widths[len(sets) - 1]
+        weights = strong / (strong - self.noise**2) ** 2
+        inside = np.einsum("qk,mqp->pkm", self.vectors[:, : self.n_atoms].conj(), sets) * np.sqrt(weights)[:, None]
+        outside = np.einsum("qj,mqp->pjm", self.vectors[:, self.n_atoms :].conj(), sets)
+        mixed = _mixed(inside, outside)  # (P, m)
+        attained = np.linalg.norm(np.einsum("pjm,pm->pj", outside, mixed), axis=1)
+        allowed = width * np.linalg.norm(np.einsum("pkm,pm->pk", inside, mixed), axis=1)
         off = np.reshape(radii, (len(sets), -1)) + _ROUNDING * np.linalg.norm(sets, axis=1)  # (m, P)
-        lost = (np.linalg.norm(duals, axis=1) * off.T).sum(axis=1) * (1.0 + self.tilt)
+        lost = (np.abs(mixed) * off.T).sum(axis=1) * (1.0 + width * float(np.sqrt(weights.max())))
         with np.errstate(divide="ignore", invalid="ignore"):
-            least = np.where(squares > 0.0, (attained - lost) / np.sqrt(squares), 0.0)
-        return np.asarray(np.maximum(least, 0.0) / self.width)
+            least = np.where(allowed > 0.0, (attained - lost) / allowed, 0.0)
+        return np.asarray(np.maximum(least, 0.0))
 
-    def normal(self, low: Array, high: Array) -> Array | None:
+    def normal(self, low: Field, high: Field) -> Field | None:
         """(q - n,) a y whose normals have products above 0 with all vectors of P boxes, (q, P) their ends, or None.
 
         Any y is valid; it is looked for by giving weight to the vector that is worst in units of its bound.
@@ -129,34 +140,47 @@ class SignalSpace:
         (strong, weak) = np.split(self.values, [self.n_atoms])
         (inner, outer) = np.split(self.vectors.T, [self.n_atoms])
         middle = 0.5 * low + 0.5 * high
-        reach = 0.5 * (high - low) + _ROUNDING * np.linalg.norm(middle, axis=0)
-        outside = outer @ middle  # (q - n, P)
-        inside = np.abs(inner @ middle) + np.abs(inner) @ reach  # (n, P)
+        half = 0.5 * (high - low)
+        reach = np.hypot(half.real, half.imag) + _ROUNDING * np.linalg.norm(middle, axis=0)
+        outside = outer.conj() @ middle  # (q - n, P)
+        inside = np.abs(inner.conj() @ middle) + np.abs(inner) @ reach  # (n, P)
         costs = (strong / (strong - weak[:, None]) ** 2) @ inside**2  # (q - n, P)
         share = np.full(middle.shape[1], 1.0 / middle.shape[1])
         for _ in range(_TRIES):
             y = (outside @ share) / (costs @ share)
-            excess = y @ outside - np.abs(y @ outer) @ reach - self.width * np.sqrt(y**2 @ costs)
+            allowed = np.sqrt(np.abs(y) ** 2 @ costs)
+            excess = (y.conj() @ outside).real - np.abs(y @ outer) @ reach - self.width * allowed
             if (excess > 0.0).all():
                 return np.asarray(y)
             share = (1.0 - _LEARNS) * share
-            share[np.argmin(excess / np.sqrt(y**2 @ costs))] += _LEARNS
+            share[np.argmin(excess / allowed)] += _LEARNS
         return None
 
 
-def signal_space(rows: Array, n_atoms: int, level: float) -> SignalSpace:
+def _mixed(inside: Field, outside: Field) -> Field:
+    """(P, m) the coefficients with the largest outside (P, j, m) for their inside (P, k, m), but for rounding."""
+    gram = np.einsum("pkm,pkl->pml", inside.conj(), inside)
+    scale = np.einsum("pmm->p", gram).real + np.finfo(np.float64).tiny
+    gram = gram + _RIDGE * scale[:, None, None] * np.eye(gram.shape[1])
+    half = np.linalg.inv(np.linalg.cholesky(gram))
+    across = outside @ half.conj().swapaxes(1, 2)
+    _, directions = np.linalg.eigh(across.conj().swapaxes(1, 2) @ across)
+    return np.asarray(np.einsum("plm,pl->pm", half.conj(), directions[:, :, -1]))
+
+
+def signal_space(rows: Field, n_atoms: int, level: float) -> SignalSpace:
     """Bound the span of the atoms of a dictionary from calibration rows (N, q), all of which judge."""
-    table = check_array("calibration", rows, (None, None))
+    table = check_columns("calibration", rows, None)
     (n_rows, q) = table.shape
     n = check_count("n_atoms", n_atoms)
     check_open("level", level, 0.0, 1.0)
     if n_rows < 2 * q:
         raise MisuseError("calibration", f"have at least {2 * q} rows for {q} channels", n_rows)
-    values, vectors = np.linalg.eigh(table.T @ table / n_rows)
+    values, vectors = np.linalg.eigh(table.T @ table.conj() / n_rows)
     values = np.maximum(values[::-1], 0.0)
     vectors = vectors[:, ::-1]
     if n >= q:
-        return SignalSpace(n, n_rows, level, values, vectors, inf, inf, inf, False)
+        return SignalSpace(n, n_rows, level, values, vectors, inf, (inf,), inf, False)
     return _bounded(values, vectors, n, n_rows, level)
 
 
@@ -174,18 +198,27 @@ def rows_needed(space: SignalSpace) -> int | None:
     return None
 
 
-def _bounded(values: Array, vectors: Array, n: int, n_rows: int, level: float) -> SignalSpace:
+def _singular(m: int, n_rows: int, parts: int, level: float) -> tuple[float, float]:
+    """Bounds of the singular values of m x n_rows normal numbers, the lower and the upper one each at the level."""
+    share = level / (2 * m)
+    beside = sqrt(chi2.isf(share, parts * (m - 1)) / parts) if m > 1 else 0.0
+    least = sqrt(chi2.ppf(share, parts * (n_rows - m + 1)) / parts) - beside
+    return max(least, 0.0), sqrt(chi2.isf(share, parts * n_rows) / parts) + beside
+
+
+def _bounded(values: Array, vectors: Field, n: int, n_rows: int, level: float) -> SignalSpace:
     """The bounds that follow from eigenvalues, the largest first."""
     q = len(values)
+    parts = 2 if np.iscomplexobj(vectors) else 1
     strong = float(values[n - 1])
     weak = values[n:]
     first, second, third, fourth = (share * level for share in _SHARES)
-    room = sqrt(1.0 - n / n_rows) - sqrt(q / n_rows) - sqrt(-2.0 * log(third) / n_rows)
-    noise2 = float(weak[-1]) / room**2 if room > 0.0 else inf
-    spread = (1.0 + sqrt((q - n) / n_rows) + sqrt(-2.0 * log(second) / n_rows)) ** 2
+    least, _ = _singular(q, n_rows - n, parts, third)
+    noise2 = float(weak[-1]) * n_rows / least**2 if least > 0.0 else inf
+    spread = _singular(q - n, n_rows, parts, second)[1] ** 2 / n_rows
     is_exceeded = float(weak[0]) > noise2 * spread
-    regression = float(chi2.isf(first, n * (q - n))) / n_rows
-    energy = float(chi2.ppf(fourth, n_rows * (q - n))) / n_rows
+    regression = float(chi2.isf(first, parts * n * (q - n))) / (parts * n_rows)
+    energies = np.asarray(chi2.ppf([0.5 * fourth, 1.0 - 0.5 * fourth], parts * n_rows * (q - n))) / (parts * n_rows)
     width = inf
     tilt = inf
     for _ in range(_STEPS):
@@ -199,5 +232,29 @@ def _bounded(values: Array, vectors: Array, n: int, n_rows: int, level: float) -
         tilt = sqrt(g2)
         width = sqrt(kappa * (1.0 + g2) * (1.0 + float(weak[0]) * g2 / strong))
         trace = float(weak.sum()) + width**2 / (1.0 - float(weak[0]) / strong) ** 2
-        noise2 = min(noise2, trace / energy)
-    return SignalSpace(n, n_rows, level, values, vectors, width * (1.0 + _ROUNDING), tilt, sqrt(noise2), is_exceeded)
+        noise2 = min(noise2, trace / float(energies[0]))
+    widths: tuple[float, ...] = (inf,)
+    if width < inf and noise2 < strong:
+        off = max(float(weak[0]) - float(weak.sum() / energies[1]), noise2 - float(weak[-1]))
+        ratio = width / (strong - float(weak[0]))
+        slope = sqrt(strong) / (strong - noise2)
+        widths = tuple(
+            _atom_width(noise2 * quantile * (1.0 + float(weak[0]) * ratio**2), off * ratio, slope * tilt)
+            for quantile in _atom_quantiles(n, n_rows, q, parts, level)
+        )
+    return SignalSpace(n, n_rows, level, values, vectors, width * (1.0 + _ROUNDING), widths, sqrt(noise2), is_exceeded)
+
+
+def _atom_quantiles(n: int, n_rows: int, q: int, parts: int, level: float) -> list[float]:
+    """Bounds of the residuals of the combinations of one atom, of two and of three, in units of the noise variance."""
+    shares = _ATOM_SHARES[: min(n, len(_ATOM_SHARES))]
+    return [
+        float(chi2.isf(share * level / comb(n, m), parts * m * (q - n))) / (parts * n_rows)
+        for m, share in enumerate(shares, 1)
+    ]
+
+
+def _atom_width(epsilon2: float, shift: float, slope: float) -> float:
+    """The bound a of |u| in units of its right side."""
+    epsilon = sqrt(epsilon2)
+    return (epsilon + shift) / (1.0 - slope * epsilon) * (1.0 + _ROUNDING) if slope * epsilon < 1.0 else inf
