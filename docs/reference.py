@@ -1,12 +1,14 @@
-"""Reference tables made from the models: `<!-- keys of Elements -->` on a page becomes the table of its keys.
+"""Tables made from the code: `<!-- keys of Elements -->` on a page becomes the table of these keys.
 
 A key is described by the string below it in its class: in `project._*` those of a project file, in `report._form` those
 of a report.
 """
 
 import ast
+import inspect
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +19,13 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 from pydantic import BaseModel
 
+import physupport
+from physupport.cli import app
+from physupport.responses import DETECTORS, KINDS
+
 MARK = re.compile(r"<!-- (keys|names) of (\w+)(?: but (\w+(?:, \w+)*))? -->")
+LISTS = re.compile(r"<!-- table of (commands|parameters|detectors|packages|modules) -->")
+PACKAGE = Path(physupport.__file__).parent
 HOMES = [f"physupport.project.{name}" for name in ("_schema", "_streams", "_element_sections", "_region_sections")]
 FORMS = "physupport.report._form"
 
@@ -82,6 +90,67 @@ def table(kind: str, name: str, without: str | None) -> str:
     return "\n".join(lines)
 
 
+def rows_of_table(head: str, rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(map(cell, row))} |" for row in rows]
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *lines])
+
+
+def commands() -> str:
+    """Every command with the first paragraph of its help."""
+    rows = []
+    for command in app.registered_commands:
+        told = inspect.getdoc(command.callback) or ""
+        name = command.name or str(getattr(command.callback, "__name__", ""))
+        rows.append((f"`physupport {name}`", " ".join(told.split("\n\n")[0].split())))
+    return rows_of_table("| command | does |", rows)
+
+
+def parameters() -> str:
+    """Every kind of parameter with its effect."""
+    return rows_of_table("| parameter | a value v |", [(f"`{kind}`", effect) for kind, effect in KINDS.items()])
+
+
+def detectors() -> str:
+    """Every key of a detector with its defaults."""
+    rows = []
+    for key, text in strings_below("physupport.project._line_elements")["DetectorSpec"].items():
+        usual = (repr(getattr(DETECTORS[kind], key)).replace("(", "[").replace(")", "]") for kind in DETECTORS)
+        rows.append((f"`{key}`", *(f"`{each.replace(',]', ']')}`" for each in usual), text))
+    return rows_of_table("| key | gamma | X-ray | meaning |", rows)
+
+
+def layer_of(name: str) -> int:
+    """The number of the layer of a package in the import contract, from top to bottom."""
+    project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())
+    (contract,) = (each for each in project["tool"]["importlinter"]["contracts"] if "layers" in each)
+    return next(i for i, layer in enumerate(contract["layers"]) if name in layer.split(" | "))
+
+
+def described(heading: str, paths: Mapping[str, Path]) -> str:
+    """Modules with what they say of themselves, down the layers of the import contract."""
+    names = sorted(paths, key=lambda name: (layer_of(name.split("/")[0]), name))
+    told = {name: str(ast.get_docstring(ast.parse(paths[name].read_text(encoding="utf-8")))) for name in names}
+    return rows_of_table(
+        f"| {heading} | what it holds |", [(f"`{name}`", told[name].splitlines()[0]) for name in names]
+    )
+
+
+def packages() -> str:
+    """Every package with what it says of itself."""
+    inits = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
+    return described("package", {path.parent.relative_to(PACKAGE).as_posix(): path for path in inits})
+
+
+def modules() -> str:
+    """Every module beneath the packages with what it says of itself."""
+    apart = ("__init__", "__main__")
+    return described("module", {path.stem: path for path in PACKAGE.glob("*.py") if path.stem not in apart})
+
+
+MADE = {each.__name__: each for each in (commands, parameters, detectors, packages, modules)}
+
+
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with every mark replaced by its table."""
-    return MARK.sub(lambda mark: table(*mark.groups()), markdown)
+    return LISTS.sub(lambda mark: MADE[mark[1]](), MARK.sub(lambda mark: table(*mark.groups()), markdown))

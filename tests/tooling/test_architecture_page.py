@@ -28,11 +28,19 @@ def first_line(path):
     return ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]
 
 
-def table_under(heading):
+def table_under(heading, text=PAGE):
     """The rows of the table with this heading, as lists of cells."""
-    _, _, rest = PAGE.partition(f"| {heading} |")
+    _, _, rest = text.partition(f"| {heading} |")
     lines = rest.partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def tree(reference):
+    """The page's table of packages, and that of modules beneath them."""
+    assert "<!-- table of packages -->" in PAGE
+    assert "<!-- table of modules -->" in PAGE
+    return table_under("package", reference.packages()), table_under("module", reference.modules())
 
 
 def in_layers(names):
@@ -42,21 +50,21 @@ def in_layers(names):
     return numbers == sorted(numbers)
 
 
-def test_every_package_is_named_with_what_it_says_of_itself_and_no_other_is():
-    named = {name.strip("`"): sentence for name, sentence in table_under("package")}
+def test_every_package_is_named_with_what_it_says_of_itself_and_no_other_is(tree):
+    named = {name.strip("`"): sentence for name, sentence in tree[0]}
     inits = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
     assert named == {path.parent.relative_to(PACKAGE).as_posix(): first_line(path) for path in inits}
 
 
-def test_every_module_beneath_the_packages_is_named_with_what_it_says_of_itself():
-    named = {name.strip("`"): sentence for name, sentence in table_under("module")}
+def test_every_module_beneath_the_packages_is_named_with_what_it_says_of_itself(tree):
+    named = {name.strip("`"): sentence for name, sentence in tree[1]}
     apart = ("__init__", "__main__")  # the package itself, and what starts the program
     assert named == {path.stem: first_line(path) for path in PACKAGE.glob("*.py") if path.stem not in apart}
 
 
-def test_the_tables_go_down_the_layers_of_the_import_contract():
-    packages = [name.strip("`").split("/")[0] for name, _ in table_under("package")]
-    modules = [name.strip("`") for name, _ in table_under("module")]
+def test_the_tables_go_down_the_layers_of_the_import_contract(tree):
+    packages = [name.strip("`").split("/")[0] for name, _ in tree[0]]
+    modules = [name.strip("`") for name, _ in tree[1]]
     assert in_layers(packages + modules)
     assert not in_layers(modules + packages)  # the order is looked at
     assert {*packages, *modules} == {name for layer in LAYERS for name in layer.split(" | ")}

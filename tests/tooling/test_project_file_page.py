@@ -12,6 +12,7 @@ from physupport.analysis.diagnose import diagnose
 from physupport.banks import Library, library_bank
 from physupport.cli._app import DIFFERS, DIFFERS_AS_KNOWN, MISUSE, REFUSED, exit_code
 from physupport.project import FILES
+from physupport.project._line_elements import DetectorSpec
 from physupport.project._schema import Output
 from physupport.project._sections import FunctionResponse, response_section
 from physupport.responses import KINDS as PARAMETERS, RESPONSES as REGISTERED
@@ -95,9 +96,13 @@ def test_every_response_is_shown_with_its_keys():
         assert keys <= {code.split()[0] for code in codes(row[1])}
 
 
-def test_every_parameter_is_shown():
-    rows = table(section("`[parameters.NAME]`"), "| parameter | a value v | leaves the responses as they are |")
-    assert [row[0].strip("`") for row in rows] == [*PARAMETERS]
+def test_every_parameter_command_and_key_of_a_detector_is_shown(reference):
+    for name in ("parameters", "commands", "detectors"):
+        assert f"<!-- table of {name} -->" in PAGE
+    assert [*re.findall(r"^\| `(\w+)`", reference.parameters(), re.MULTILINE)] == [*PARAMETERS]
+    assert {*re.findall(r"^\| `(\w+)`", reference.detectors(), re.MULTILINE)} == {*DetectorSpec.model_fields}
+    shown = re.findall(r"^\| `physupport ([\w-]+)` \| (?=\w)", reference.commands(), re.MULTILINE)
+    assert {"init", "run", "map", "verify", "show", "watch", "next", "rid"} <= {*shown}
 
 
 def test_the_files_are_those_of_a_run():

@@ -57,15 +57,29 @@ class DetectorSpec(Section):
     """The properties of a detector of X-rays or gammas; defaults are those of a usual one."""
 
     resolution: Annotated[tuple[float, float], Field(strict=False)] | None = None
+    """a line at energy E has the variance a + b E: full width at half maximum 1.0 keV at 122 keV and 1.9 keV at 1333
+    keV; 0.14 keV at 5.9 keV
+    """
     energy: Annotated[float | tuple[float, float] | None, PlainValidator(_off)] = None
+    """largest offset of a line, either way; or `{ between = [0.4, 1.2] }`"""
     width: Annotated[float | tuple[float, float] | None, PlainValidator(_off)] = None
+    """share by which lines may be wider or narrower; or `{ between = [0.0, 0.2] }`, wider by up to 20 %"""
     ratio: _NotNegative | None = None
+    """areas of an element's lines, beside its amount, are right to within a factor of 1 + this"""
     tail: _Part | None = None
+    """largest share of a line in its tail to lower energies, which falls by e over three standard deviations"""
     sums: _Part | None = None
+    """largest share of a line that adds up with another line of the element, or with itself, among its fifteen
+    strongest
+    """
     escape: _Part | None = None
+    """largest share of a line that loses one of `escapes`"""
     escapes: Values | None = None
+    """energies that an escape loses"""
     faint: _NotNegative | None = None
+    """lines below this energy may have any smaller area, because of absorbers"""
     efficiency: Annotated[tuple[_Pair, ...], Field(strict=False, min_length=1)] | None = None
+    """pairs of energy and efficiency, interpolated in logarithms"""
 
 
 class LineElements(GeneratedElements):

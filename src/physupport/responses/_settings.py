@@ -104,7 +104,19 @@ def in_window(axis: ArrayLike, window: ArrayLike) -> BoolArray:
     return np.asarray(is_inside, dtype=np.bool_)
 
 
-KINDS: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
+KINDS: Final[Mapping[str, str]] = {
+    "gain": "multiplies channel c by 1 + v w, with its pattern w; 0 changes nothing",
+    "offset": "adds v times the largest modulus of the response to all channels; 0 changes nothing",
+    "phase": "multiplies channel c by exp(i v w), complex responses only; 0 changes nothing",
+    "width": "multiplies the width of a peak, or of all `lines`, at fixed positions; stretches and interpolates "
+    "responses of files, of one line each within the axis, about their middle; 1 changes nothing",
+    "conductivity": "multiplies that of the skull of a head; 1 changes nothing",
+    "position": "moves all elements by v; responses by formula only; 0 changes nothing",
+    "shift": "moves all responses by v along the axis of the channels, interpolated; also of files. One that leaves "
+    "less than a hundredth of the squares of a response on the axis is refused; 0 changes nothing",
+    "scale": "replaces the response in channel x of the axis by that at x / v, interpolated; also of files; 1 changes "
+    "nothing",
+}
 FACTORS: Final = ("width", "conductivity")  # of the field of this name that a response has
 WITH_PATTERN: Final = ("gain", "phase")
 
