@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from physupport.judges.counts import CountTable
 from physupport.judges.counts._fit import GAP, MOST_STEPS, fit_all, log_supremum
-from physupport.judges.counts._judge import fitted
+from physupport.judges.counts._suprema import fitted
 
 
 def problem(seed, channels=40, size=4, mean=20.0, width=3.0):

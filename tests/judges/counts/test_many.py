@@ -5,7 +5,7 @@ import pytest
 
 from physupport.judges import Verdict
 from physupport.judges.counts import ByCounts, CountTable, _many
-from physupport.judges.counts._judge import suprema_of
+from physupport.judges.counts._suprema import suprema_of
 
 N = 160
 RNG = np.random.default_rng(3)

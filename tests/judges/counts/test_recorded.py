@@ -13,7 +13,7 @@ from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.banks import Library, library_bank
 from physupport.judges import Verdict
 from physupport.judges.counts import ByCounts, CountTable
-from physupport.judges.counts._judge import _suprema
+from physupport.judges.counts._suprema import suprema_within
 from physupport.laws import Poisson
 from physupport.verify import verify
 
@@ -44,7 +44,7 @@ def log_denominator(counts, library, amounts, background):
 
 def supremum(counts, library, band=None):
     table = CountTable(library.T + 0.0, [tuple(range(len(library)))], np.ones((len(counts), 1)), band, library.T)
-    return _suprema(table, table.ends, counts, library, table.members)[0]
+    return suprema_within(table, table.ends, counts, library, table.members)[0]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -79,7 +79,7 @@ def test_a_library_of_very_many_counts_is_exact_and_one_of_few_fits_better():
     counts = rng.poisson(100.0 * RATES @ [1.0, 0.5, 0.0] + 3.0).astype(float)
     exact = CountTable(RATES, [(0, 1, 2)], FLAT)
     bounds = [supremum(counts, np.rint(total * RATES.T)) for total in (1e7, 1e5, 1e3, 1e2)]
-    plain = _suprema(exact, (exact.columns, exact.columns), counts, None, exact.members)[0]
+    plain = suprema_within(exact, (exact.columns, exact.columns), counts, None, exact.members)[0]
     assert abs(bounds[0][1] - plain[1]) < 0.01
     for (low, _), (_, high) in pairwise([plain, *bounds]):
         assert low <= high + 1e-3
@@ -108,7 +108,7 @@ def test_amounts_have_no_bound_where_a_half_of_the_library_is_empty_or_a_rate_ma
     columns = np.ones((60, 1))
     for low, library in ((columns, np.zeros((1, 60))), (0.0 * columns, np.full((1, 60), 50.0))):
         table = CountTable(columns, [(0,)], FLAT, (low, 2.0 * columns), columns)
-        bounds = _suprema(table, table.ends, counts, library, table.members)
+        bounds = suprema_within(table, table.ends, counts, library, table.members)
         assert bounds.tolist() == [[-np.inf, np.inf]]
 
 

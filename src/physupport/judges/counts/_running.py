@@ -30,8 +30,9 @@ from ...banks import Bank
 from ...laws import Law
 from .._evidence import Bounds
 from ._halves import BELOW_ONE, CountTable, Half, Opponents, bank_means, check_counts, free_means
-from ._judge import WIDTHS, fits_of, fitted, shared_fit, suprema_of
+from ._judge import WIDTHS
 from ._many import Half as Columns, decisive_suprema, has_many_columns, largest
+from ._suprema import fits_of, fitted, shared_fit, suprema_of
 
 _EPS: Final = float(np.finfo(np.float64).eps)
 # Half a count in every column, as a prior of that much costs half a logarithm of the counts for each column.
