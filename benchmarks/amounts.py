@@ -41,6 +41,7 @@ BACKGROUND = 30.0
 POSITIVE = dict.fromkeys(NAMES, (0.0, np.inf))
 SHARE = 0.01  # of the bands
 T_ROWS = 4
+IN_MAP = 100  # signals
 
 
 def drawn_rows(rng):
@@ -111,12 +112,13 @@ def of_reports(protocol, name, rng, count):
 
 
 def of_signals(protocol, name, rng, count):
-    """For each signal of one map, of all that it keeps, what `outcome` says; one stack of rows a signal."""
-    signals = np.stack([LINES[name][2](rng) for _ in range(count)])
+    """For each signal of maps of a hundred, of all that it keeps, what `outcome` says; one stack of rows a signal."""
     judge = MapProtocol.of(protocol, repeats=1).judge
-    kept = judge.block_judge(np.array([LEVEL]), 1, signals.shape[1])(signals).kept()
-    for rows, own, amounts in zip(signals, kept, judge.ranges(signals, kept, LEVEL), strict=True):
-        yield outcome(name, rows, amounts.intervals, not own[TRUTH[0]])
+    for start in range(0, count, IN_MAP):
+        signals = np.stack([LINES[name][2](rng) for _ in range(min(IN_MAP, count - start))])
+        kept = judge.block_judge(np.array([LEVEL]), 1, signals.shape[1])(signals).kept()
+        for rows, own, amounts in zip(signals, kept, judge.ranges(signals, kept, LEVEL), strict=True):
+            yield outcome(name, rows, amounts.intervals, not own[TRUTH[0]])
 
 
 def outcome(name, rows, found, is_rejected):

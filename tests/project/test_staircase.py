@@ -50,7 +50,7 @@ def test_a_line_that_is_a_little_too_wide_fits_nothing_exactly_and_is_certain_fr
     assert statements(report)[:2] == [("EMPTY", []), ("FINE", ["L4"])]
     assert verify(report.json(), {"deployment": ROW}).is_verified
     lead, first = report.width[:2]
-    assert lead.startswith("Nothing fits at the stated error, 0 %, nor if responses are right to within ")
+    assert lead.startswith("Nothing fits exact responses, nor if responses are right to within ")
     assert lead.endswith(" %, twice the smallest error that fits:")
     assert first.startswith("Line: L4 is there")
     assert first in report.text()
@@ -182,7 +182,7 @@ def test_words_read_an_error_between_two_steps_at_the_coarser_one_and_round_to_t
     spans = ((empty, 0.0, 0.031649), (fine, 0.031651, 0.0595), (coarse, 0.0707, 0.5))
     document["staircase"]["steps"] = [step | {"least": least, "most": most} for step, least, most in spans]
     assert width_sentences(document) == (
-        "Nothing fits at the stated error, 0 %, nor if responses are right to within 3.16 % of their largest value. At "
+        "Nothing fits exact responses, nor if responses are right to within 3.16 % of their largest value. At "
         "an error of 6.33 %, twice the smallest error that fits:",
         "Line: L3 or L4; one of them is there.",
     )

@@ -22,7 +22,7 @@ def report(error, off):
 def test_answers_at_a_larger_error_come_before_the_doubt():
     found = report(None, 0.02)
     assert found.status == "EMPTY"
-    lead = "Nothing fits at the stated error, 0 %, nor if responses are right to within "
+    lead = "Nothing fits exact responses, nor if responses are right to within "
     assert found.opening()[0].startswith(lead)
     assert found.opening()[0].endswith(" %, twice the smallest error that fits:")
     assert found.opening()[1] == "Line: b is there."

@@ -56,7 +56,7 @@ _WORDS = {
         '`[data.deployment] noise = {{ rows = "empty.npy" }}` or, of random rows, `{{ kind = "low rank", rank = 4 }}`, '
         "in Python `covariance`",
     ),
-    "channels": ("{place} is off", "leave it out of rows and responses"),
+    "channels": ("something is wrong in {place}", "leave it out of rows and responses"),
     "rows": (
         "{place} of those searched, counted from 0, is unlike the others",
         "leave it out of `[data.deployment] file`",
@@ -79,13 +79,25 @@ _SCALES = {
 }
 
 
+def cause_sentences(document: Entry) -> list[str]:
+    """The ranked causes of a document that has any, each with the key to change."""
+    causes = (document.get("diagnosis") or {}).get("causes", ())
+    keys = _keys(document) if causes else {}
+    return [_cause(each, keys) for each in causes]
+
+
+def likeliest_cause(document: Entry) -> str:
+    """The first of the causes as a sentence, without the key to change; empty where there is none."""
+    causes = (document.get("diagnosis") or {}).get("causes", ())
+    return f" Most likely, {_cause(causes[0], {}).partition(' (change: ')[0]}." if causes else ""
+
+
 def diagnosis_sentences(document: Entry) -> str:
     """The ranked causes and the smallest error of the responses at which something fits, of a document that has any."""
     found = document["diagnosis"]
     said = ""
     if found["causes"]:
-        keys = _keys(document)
-        causes = [f"({number}) {_cause(each, keys)}" for number, each in enumerate(found["causes"], 1)]
+        causes = [f"({number}) {text}" for number, text in enumerate(cause_sentences(document), 1)]
         said = f" What would have to be true, the most likely first: {'; '.join(causes)}."
     if is_grid(document) and all(each["cause"] != "place" for each in found["causes"]):
         said += f" The source may also lie between the grid points: {_FINER}."

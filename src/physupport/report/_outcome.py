@@ -30,7 +30,7 @@ from ._assumptions import (
     window_sentence,
     withheld_by_noise,
 )
-from ._causes import diagnosis_sentences
+from ._causes import diagnosis_sentences, likeliest_cause
 from ._fields import claims_in_words
 from ._learnt import learnt_failure, learnt_sentences
 from ._width import is_answered_by_width
@@ -144,13 +144,18 @@ def _withheld(document: Entry) -> str:
     )
 
 
-def doubt_sentence(document: Entry) -> str:
-    """The doubt that comes before all answers: nothing fits, or what is left does not look like the rows."""
+def doubt_sentence(document: Entry, *, is_short: bool = False) -> str:
+    """The doubt that comes before all answers: nothing fits, or what is left does not look like the rows.
+
+    is_short: with the likeliest cause alone, where the others stand elsewhere.
+    """
     status = document["outcome"]["status"]
     rests = rests_on_stuck(document)
     if rests:
         return f"No label is given: {rests}."
     diagnosis = diagnosis_sentences(document) if document.get("diagnosis") else ""
+    if is_short:
+        diagnosis = likeliest_cause(document)
     if status in ("EMPTY", "WITHHELD"):
         where = "at the stated error" if is_answered_by_width(document) else "these data"
         first = f"Nothing in the bank fits {where}."

@@ -18,10 +18,16 @@ def remedy_sentences(details: Mapping[str, Any]) -> list[str]:
     """The two or three changes that would help each answer most, those of the first fields first."""
     fields = details.get("fields", ())
     said = [*_empty_sentences(details)]
-    for field in fields:
+    endless = [field for field in fields if len(facts := field.get("remedies") or ()) == 1 and _is_endless(facts[0])]
+    for field in (each for each in fields if each not in endless):
         name = plain(field["field"]) if len(fields) > 1 else ""
         said += [f"{name}: {text}" if name else text for text in field_remedies(field)]
-    return said[:_MOST_TOLD]
+    return [*said[: _MOST_TOLD - bool(endless)], *([_endless(endless)] if endless else [])]
+
+
+def _is_endless(fact: Entry) -> bool:
+    """True of a pair with nothing there, at an amount that may be as small as one likes."""
+    return fact["kind"] == "data" and _is_hopeless(fact) and "nothing" in fact["pair"]
 
 
 def field_remedies(field: Entry) -> list[str]:
@@ -38,8 +44,26 @@ def _is_hopeless(fact: Entry) -> bool:
     return fact["kind"] == "data" and (fact["times"] is None or fact["times"] > _MOST_TIMES)
 
 
+def _endless(fields: list[Entry]) -> str:
+    """What more data do where amounts may be as small as one likes."""
+    data = fields[0]["remedies"][0]["data"]
+    return (
+        f"{listed([field['field'] for field in fields])}: 4 times the {data} would about halve the amount that may be "
+        f"there. No number of {data} shows that nothing is there, unless `absence_threshold` states a least amount."
+    )
+
+
+def _units(fact: Entry) -> str:
+    if fact["is_shared"]:
+        return f"Measure at least {fact['needed']} units of each element; the fewest are {fact['now']} now."
+    return (
+        f"To tell the members of a group apart, set half of the level aside for them, `judge_options = {{ share = 0.5 "
+        f"}}`, and measure at least {fact['needed']} units of each; the fewest are {fact['now']} now."
+    )
+
+
 def _hopeless(fact: Entry) -> str:
-    first, second = map(plain, fact["pair"])
+    first, second = _pair(fact)
     many = "More" if fact["times"] is None else f"Even {_MOST_TIMES:g} times the"
     return (
         f"{many} {fact['data']} are not expected to part {first} from {second} at the fitted amounts. Measure channels "
@@ -47,8 +71,13 @@ def _hopeless(fact: Entry) -> str:
     )
 
 
+def _pair(fact: Entry) -> tuple[str, str]:
+    first, second = (plain(name.replace(JOINT, " and ")) for name in fact["pair"])
+    return first, second
+
+
 def _more_data(fact: Entry) -> str:
-    first, second = map(plain, fact["pair"])
+    first, second = _pair(fact)
     parted = f"part {first} from {second}"
     if "nothing" in (first, second):
         parted = f"exclude {second}" if first == "nothing" else f"show that {first} is there"
@@ -117,4 +146,10 @@ def _run(where: Entry) -> str:
     return f"channels {plain(where['first'])} to {plain(where['last'])} ({where['n']} of {where['of']})"
 
 
-_WORDS = {"data": _more_data, "amount": _more_of_amount, "parameter": _parameter, "responses": _responses}
+_WORDS = {
+    "data": _more_data,
+    "amount": _more_of_amount,
+    "parameter": _parameter,
+    "responses": _responses,
+    "units": _units,
+}

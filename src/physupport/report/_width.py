@@ -132,9 +132,10 @@ def _lead(document: Entry, read: tuple[float, str], empty: float) -> str:
     """Say that nothing fits at the stated error, and at which error the answers that follow are read."""
     stated = stated_error(document["staircase"])
     is_unit = document["staircase"]["scale"] == "stated"
-    said = "the stated error" if is_unit else f"the stated error, {_size(document, stated)}"
+    said = "at the stated error" if is_unit else f"at the stated error, {_size(document, stated)}"
+    said = "exact responses" if stated == 0.0 else said
     beyond = f", nor if responses are right {_within(document, empty)}" if empty > stated else ""
-    return f"Nothing fits at {said}{beyond}. At an error of {_size(document, read[0])}, {read[1]}:"
+    return f"Nothing fits {said}{beyond}. At an error of {_size(document, read[0])}, {read[1]}:"
 
 
 def is_answered_by_width(document: Entry) -> bool:

@@ -14,6 +14,7 @@ from ._rows_needed import last_to_go, rivals, sides
 
 _MOST_RIVALS = 64  # those with the least evidence against them
 _LEAST = 1e-3  # nats in as many data as there are: fewer would take hundreds of times as many
+NOTHING = "nothing"  # stands in a pair for an explanation that has nothing there
 _SHARE = 0.5  # of what parts two explanations, in the channels that are named
 
 
@@ -44,9 +45,12 @@ def parting_json(result: Result, number: int) -> dict[str, Any] | None:
     needed = _missing(result, against) / np.maximum(gained, _LEAST)
     hardest = last_to_go(np.where(gained > _LEAST, needed, np.inf), known.of(against), known)
     rival = int(against[hardest])
-    names = pair_in_words(result.question, result.answers[number].field, result.reference, rival)
+    field = result.answers[number].field
+    names = [str(result.says(e).get(field) or NOTHING) for e in (result.reference, rival)]
+    if names[0] == names[1]:
+        names = [*pair_in_words(result.question, field, result.reference, rival)]
     return {
-        "pair": list(names),
+        "pair": names,
         "times": float(1.0 + needed[hardest]) if gained[hardest] > _LEAST else None,
         "data": "counts" if part.law.is_counted else "rows",
         "channels": _channels(result, rival),

@@ -11,7 +11,8 @@ r"""What would change an answer, in numbers: more data, a parameter that is know
 Where nothing fits: the error from which on something does, and the channels with half of the misfit of the best fit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ...io import mean_row
 from ...questions import Answer, Label
 from ...report import amount_remedy
 from .._analyse import Result
-from ._parting import half_run, parting_json
+from ._parting import NOTHING, half_run, parting_json
 from ._rows_needed import RowsNeeded
 
 _MOST_EXPLANATIONS = 1 << 18
@@ -51,16 +52,19 @@ def remedies_json(result: Result, needed: tuple[RowsNeeded, ...]) -> list[list[d
 
 def _more_data(result: Result, number: int, answer: Answer, needed: tuple[RowsNeeded, ...]) -> Iterator[dict[str, Any]]:
     """The data in all that are expected to part what holds a label back."""
+    gate = result.report.document.get("gate") or {}
+    if "units" in gate:
+        yield _units(gate, result.seal.protocol.run_level)
+        return
     fact = parting_json(result, number)
     if fact is not None:
-        pair = [name.removeprefix(f"{answer.field} ") for name in fact["pair"]]
-        yield {"kind": "data", **fact, "pair": pair}
+        yield {"kind": "data", **fact}
         return
     rows = {part.name: len(part.table) for part in result.seal.parts}
     enough = [each for each in needed if each.field == answer.field and each.measured]
     if enough:
         best = min(enough, key=lambda each: (each.measured or 0) / rows[each.stream])
-        told = [str(result.says(e).get(answer.field) or "nothing") for e in (best.reference, best.rival)]
+        told = [str(result.says(e).get(answer.field) or NOTHING) for e in (best.reference, best.rival)]
         pair = told if told[0] != told[1] else [f"explanation {best.reference}", f"explanation {best.rival}"]
         times = 1.0 + (best.measured or 0) / rows[best.stream]
         yield {"kind": "data", "pair": pair, "times": times, "data": f"{best.stream} rows", "channels": None}
@@ -68,6 +72,16 @@ def _more_data(result: Result, number: int, answer: Answer, needed: tuple[RowsNe
         amount = amount_remedy(result.report.document, answer.field)
         if amount is not None:
             yield {"kind": "amount", **amount}
+
+
+def _units(gate: Mapping[str, Any], level: float) -> dict[str, Any]:
+    """The units of each element without which no p-value reaches the level, or half of it within a group.
+
+    A signal that ranks last among K units has the p-value 1 / (K + 1).
+    """
+    is_shared = gate["lacks"] == "units"
+    counts = [int(np.sum(each)) for each in gate["units"].values()]
+    return {"kind": "units", "is_shared": is_shared, "needed": ceil(2.0 / level - 1.0 - 1e-9), "now": min(counts)}
 
 
 def _narrowed(result: Result) -> list[list[dict[str, Any]]]:
@@ -125,12 +139,16 @@ def _parameters(result: Result, index: IntArray) -> dict[str, Array]:
 
 
 def _exacter(staircase: dict[str, Any] | None, number: int, answer: Answer) -> Iterator[dict[str, Any]]:
-    """The largest smaller error of the responses at which the staircase has a finer label."""
+    """The largest smaller error of the responses at which the staircase has a finer label.
+
+    Below twice the smallest error that fits a false element may absorb a misfit, so that nothing is told of it.
+    """
     if staircase is None:
         return
+    fits = [step["least"] for step in staircase["steps"] if step["fields"][number]["label"] != Label.EMPTY]
     for step in reversed(staircase["steps"]):
         entry = step["fields"][number]
-        if step["most"] < staircase["error"] and Label(entry["label"]).rank > answer.label.rank:
+        if 2.0 * fits[0] <= step["most"] < staircase["error"] and Label(entry["label"]).rank > answer.label.rank:
             yield {"kind": "responses", "error": float(step["most"]), "scale": staircase["scale"],
                    "label": entry["label"], "cell": list(entry["cell"])}  # fmt: skip
             return

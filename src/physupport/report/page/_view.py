@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from .. import pictures
 from .._amounts import amounts_of, amounts_sentence, missing_sentence
 from .._assumptions import promised_level, where_truth_is, withheld_in_short
+from .._causes import cause_sentences
 from .._diagnosis import (
     axis_named,
     field_notes,
@@ -38,6 +39,7 @@ from .._words import (
     kind_of,
     more_words,
     percent,
+    sentence_of,
 )
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
@@ -45,6 +47,7 @@ from ..pictures._map import nothing_there
 from ._svg import svg, tag
 
 _MOST_ANSWERS = 6  # that stand at the top
+_PRESENT = ("FINE", "GROUP", "LOCAL_AMBIGUOUS")
 _MOST_BELOW = 3  # of those below a sentence that gathers all
 _MOST_ROWS = 6  # explanations of one element, ...
 _MOST_UNASKED = 2  # ... and of these such as were not asked about
@@ -68,15 +71,18 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     """Everything the template shows beside both documents, by the names it uses."""
     fields = _fields(report, details)
     protocol = report["protocol"]
-    doubt = doubt_sentence(report)
+    doubt = doubt_sentence(report, is_short=True)
     by_width = is_answered_by_width(report)
     said = amounts_sentence(report)
     width = width_sentences(report)
     gathered = gathered_answers(report)
+    told = [*answers(report)]
+    if gathered:  # which of those that are there
+        told = [text for text, field in zip(told, fields, strict=True) if field["label"] in _PRESENT]
     most = _MOST_BELOW if gathered else _MOST_ANSWERS
     shown = width
     if not by_width:
-        shown, width = with_reach((*answers(report)[:most], *claim_answers(report)), width)
+        shown, width = with_reach((*told[:most], *claim_answers(report)), width)
         shown = (*gathered, *shown, *([said] if said else []))
     rows = details.get("rows")
     learnt = gate_of(report).get("calibration")
@@ -88,10 +94,12 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "is_answered_by_width": by_width,
         "answers": shown,
         "width": () if by_width else (*complete_sentences(report), *width),
-        "n_more": 0 if by_width else max(0, len(fields) - most),
+        "is_gathered": bool(gathered) and "staircase" in report,
+        "n_more": 0 if by_width else max(0, len(fields) - min(most, len(told))),
         # Where there is no doubt, streams whose rows lack the expected energy.
         "doubts": [axis_named(doubt, details)] if doubt else misfit_doubts(details),
-        "now": remedy_sentences(details),
+        "now": [axis_named(sentence_of(f"{cause}."), details) for cause in cause_sentences(report)]
+        + remedy_sentences(details),
         "sentence": axis_named(outcome_sentence(report), details),
         "notes": outcome_notes(details),
         "judge": judge_line(protocol.get("judge")),
