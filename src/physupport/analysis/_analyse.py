@@ -125,6 +125,13 @@ class Result:
             return None
         return plugin_answers(self.question, self.best, self.trace.size)
 
+    @cached_property
+    def best_fit(self) -> tuple[Answer, ...] | None:
+        """The same where all rows judge and none proposes: the explanation that fits best, taken for the truth."""
+        if self.seal.proposed.proposals.plausibility is not None or not len(self.trace):
+            return None
+        return plugin_answers(self.question, self.best, self.trace.size)
+
     @property
     def has_evidence(self) -> bool:
         """True if every stream has a numerator, so that verdicts are those of an e-process."""

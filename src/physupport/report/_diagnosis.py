@@ -241,7 +241,7 @@ _Field = TypedDict("_Field", {
     "tolerance": Real | None, "absence_threshold": Real | None, "groups": list[Any], "is_settled": bool,
     "is_finest": bool, "elements": list[_Facts], "absent": _Facts | None, "coherence": _Facts | None,
     "plug_in": _Facts | None, "refine": list[_Facts], "levels": list[_Facts], "outline": Real | None,
-    "remedies": NotRequired[list[_Facts]],
+    "remedies": NotRequired[list[_Facts]], "best_fit": NotRequired[_Facts | None],
 })  # fmt: skip
 # Rows that keep arriving have the first parts alone.
 _Document = TypedDict("_Document", {

@@ -16,7 +16,7 @@ _ONE_SIDED = 0.7  # of deviations, the share of their sum that has one sign
 
 def remedy_sentences(details: Mapping[str, Any]) -> list[str]:
     """The two or three changes that would help each answer most, those of the first fields first."""
-    fields = details.get("fields", ())
+    fields: list[Entry] = details.get("fields") or []
     said = [*_empty_sentences(details)]
     endless = [field for field in fields if len(facts := field.get("remedies") or ()) == 1 and _is_endless(facts[0])]
     for field in (each for each in fields if each not in endless):

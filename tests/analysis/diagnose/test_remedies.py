@@ -158,3 +158,11 @@ def test_where_nothing_fits_something_does_without_the_channels_that_are_told():
     assert 32 <= first <= last < 34
     assert any(f"channel {first}" in text or f"channels {first} to {last} (" in text for text in details.remedies)
     assert answer((AXIS < 32) | (AXIS >= 34)).report.status == "REPORT"
+
+
+def test_what_the_best_fit_would_say_stands_beside_the_set_where_no_rows_propose():
+    rows = np.random.default_rng(9).poisson(25.0 * lines(18.0)[:, 0] + 10.0)[None].astype(float)
+    result = answered(bank_of(lines(18.0, 20.0)), Poisson(background=np.ones((40, 1))), ByCounts(), rows)
+    (field,) = diagnose(result).document["fields"]
+    assert field["plug_in"] is None
+    assert field["best_fit"] == {"label": "FINE", "cell": [result.says(result.best)["line"]]}

@@ -84,6 +84,7 @@ def _facts(result: Result, number: int, field: FieldElements, names: Sequence[st
         "absent": None,
         "coherence": None,
         "plug_in": None if result.plug_in is None else _said(result.plug_in[number], field),
+        "best_fit": None if result.best_fit is None else _said(result.best_fit[number], field),
     }
 
 

@@ -164,6 +164,7 @@ def _field(i: int, entry: Entry, details: Entry, withheld: str, room: int) -> di
         **details,
         **entry,
         "key": f"field-{i}",
+        "plug_in": details["plug_in"] or details.get("best_fit"),
         "refine": refine_sentences(details),
         "notes": field_notes({**details, "label": label}),
         # The largest distance within what is kept, where there are distances.
