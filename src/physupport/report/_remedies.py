@@ -18,7 +18,7 @@ def remedy_sentences(details: Mapping[str, Any]) -> list[str]:
     """The two or three changes that would help each answer most, those of the first fields first."""
     fields: list[Entry] = details.get("fields") or []
     said = [*_empty_sentences(details)]
-    endless = [field for field in fields if len(facts := field.get("remedies") or ()) == 1 and _is_endless(facts[0])]
+    endless = [field for field in fields if [_is_endless(fact) for fact in field.get("remedies") or ()] == [True]]
     for field in (each for each in fields if each not in endless):
         name = plain(field["field"]) if len(fields) > 1 else ""
         said += [f"{name}: {text}" if name else text for text in field_remedies(field)]
