@@ -171,6 +171,7 @@ def test_exact_places_have_no_source_between_them(tmp_path):
     [
         ("level = 0.05", 'level = 0.05\njudge = "rotation"', True),  # which takes no cells
         ("[regions.sky]", "[parameters.gain]\nvalues = [0.0, 0.1]\n[regions.sky]", True),
+        ("[regions.sky]", "[regions.sky]\ncount = [3, 3]", True),  # of which bounds are loose
         ("spacing = 0.5 }", "spacing = 0.5 }\nexact = true", False),
     ],
 )

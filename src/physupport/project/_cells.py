@@ -1,5 +1,6 @@
 """Elements anywhere in cells: those of a regular grid, or of boxes that regions declare, and parameters in a range."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -13,7 +14,7 @@ from ..banks import cell_names
 from ..laws import law_named
 from ..responses import Parameter, Ranges, Response
 from ._load import Channels, Project, named_by_key
-from ._supports import most_active
+from ._supports import bank_counts, most_active
 from ._tables import read_tables
 
 # Cells of all boxes together.
@@ -21,8 +22,10 @@ _MOST_CELLS = 200_000
 # Of a step: by how much places may be off a regular grid, and how many steps along a coordinate make one.
 _REGULAR = 1e-6
 _LEAST_STEPS = 2
-# Elements of an explanation, where nobody says that places are in cells: bounds of more are loose.
+# Where nobody says that places are in cells: elements of an explanation, as bounds of more are loose, and explanations,
+# which take some 20 ms each where they are pairs.
 _MOST_TOGETHER = 2
+_MOST_BY_DEFAULT = 2000
 
 
 def has_boxes(project: Project) -> bool:
@@ -77,7 +80,7 @@ def cell_halves(
     if exact or (exact is None and not callable(responses[0])):
         return None, ()
     halves = _grid_halves(project, regions, places)
-    if halves is None or exact is not None or _has_cell_judge(project, responses, places, halves):
+    if halves is None or exact is not None or _has_cell_judge(project, regions, responses, places, halves):
         return halves, ()
     return None, ("The truth is assumed to be at one of the listed places: exact = true.",)
 
@@ -101,7 +104,9 @@ def _grid_halves(project: Project, regions: Sequence[str], places: Array) -> Arr
     return halves if is_asked or halves.any(axis=1).all() else None
 
 
-def _has_cell_judge(project: Project, responses: Sequence[object], places: Array, halves: Array) -> bool:
+def _has_cell_judge(
+    project: Project, regions: Sequence[str], responses: Sequence[object], places: Array, halves: Array
+) -> bool:
     """True if evidence judges the rows of the file with elements anywhere in cells, and the response proves bounds."""
     settings = project.settings
     rows = settings.data.deployment
@@ -123,6 +128,7 @@ def _has_cell_judge(project: Project, responses: Sequence[object], places: Array
         or not is_open
         or len(responses) > 1
         or most_active(project) > _MOST_TOGETHER
+        or bank_counts(project, Counter(regions), 1).explanations > _MOST_BY_DEFAULT
     ):
         return False
     try:
