@@ -1,7 +1,8 @@
 """Rows whose truth lies anywhere in cells: bounds over cells, lost truths, and sets of two sources off a grid.
 
 `python -m benchmarks._cells level` counts lost truths, `coded` those beside calibration rows, `sources` the sets of two
-sources beside MUSIC, and `grid` what cells cost where the truth is on the grid, and what exact places lose elsewhere.
+sources beside MUSIC, `queries` the questions by dimension; `grid` tells what cells cost where the truth is on the grid,
+and what exact places lose elsewhere.
 """
 
 import sys
@@ -17,6 +18,7 @@ from physupport.banks import Bank, Library, library_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence
 from physupport.judges._by_evidence import _trials
+from physupport.judges._cells import search
 from physupport.judges._coded_cells import CodedRows
 from physupport.judges._evidence import Bounds, threshold_bounds
 from physupport.judges._linear_cells import LinearCells, ask_all
@@ -240,6 +242,29 @@ def sources(count):
         )
 
 
+def queries(count):
+    """Cells asked about until what is left has an eighth of each side, by dimension and signal-to-noise ratio."""
+    boxes = {
+        1: (PEAK, [4.0], ()),
+        2: (PEAK, [4.0], (WIDTH,)),
+        3: (PEAK, [4.0], (WIDTH, GAIN)),
+        4: (PEAK, [4.0, 7.0], (WIDTH, GAIN)),
+    }
+    for (dimension, (response, places, parameters)), snr in product(boxes.items(), (10.0, 30.0, 100.0)):
+        case = Case("", response, places, 0.4, "same mean", 12, snr, parameters)
+        rng = np.random.default_rng(4)
+        asked = []
+        for number in range(count):
+            cells = judged(case.design, case.drawn(rng, 3 * number), number, LEVEL)
+            sides = cells.root(0, cells.box).sides / 8.0
+            found = search(cells, 0, resolution=sides * (1.0 + 1e-9), seeks=False, most=20_000)
+            asked.append((found.n_asked, len(found.left)))
+        questions, left = np.median(asked, axis=0)
+        print(
+            f"{dimension} parameters, {snr:g}: {questions:g} asked, {left:g} left, {8**dimension} of a grid", flush=True
+        )
+
+
 def grid(count):
     """One element of a grid, on it or anywhere in its cell: elements kept by cells, and by exact places."""
     settings = (
@@ -291,4 +316,5 @@ def music(rows, places, answers):
 
 
 if __name__ == "__main__":
-    {"level": level, "coded": coded, "sources": sources, "grid": grid}[sys.argv[1]](int(sys.argv[2]))
+    tables = {"level": level, "coded": coded, "sources": sources, "queries": queries, "grid": grid}
+    tables[sys.argv[1]](int(sys.argv[2]))
