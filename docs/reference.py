@@ -5,6 +5,7 @@ of a report.
 """
 
 import ast
+import csv
 import inspect
 import re
 import tomllib
@@ -24,6 +25,7 @@ from physupport.cli import app
 from physupport.responses import DETECTORS, KINDS
 
 MARK = re.compile(r"<!-- (keys|names) of (\w+)(?: but (\w+(?:, \w+)*))? -->")
+EQUATIONS = re.compile(r"<!-- equations of (.+) -->")
 LISTS = re.compile(r"<!-- table of (commands|parameters|detectors|packages|modules) -->")
 PACKAGE = Path(physupport.__file__).parent
 HOMES = [f"physupport.project.{name}" for name in ("_schema", "_streams", "_element_sections", "_region_sections")]
@@ -148,9 +150,18 @@ def modules() -> str:
     return described("module", {path.stem: path for path in PACKAGE.glob("*.py") if path.stem not in apart})
 
 
+def equations(part: str) -> str:
+    """Every label of a part of the paper, from equations.csv beside this file."""
+    with (Path(__file__).parent / "equations.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row[1:] for row in csv.reader(file) if row[0] == part]
+    return rows_of_table("| label | what it is | function | test |", [(f"`{row[0]}`", *row[1:]) for row in rows])
+
+
 MADE = {each.__name__: each for each in (commands, parameters, detectors, packages, modules)}
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with every mark replaced by its table."""
-    return LISTS.sub(lambda mark: MADE[mark[1]](), MARK.sub(lambda mark: table(*mark.groups()), markdown))
+    markdown = MARK.sub(lambda mark: table(*mark.groups()), markdown)
+    markdown = EQUATIONS.sub(lambda mark: equations(mark[1]), markdown)
+    return LISTS.sub(lambda mark: MADE[mark[1]](), markdown)

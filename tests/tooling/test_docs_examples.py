@@ -16,6 +16,14 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
+INCLUDED = re.compile(r'^--8<-- "(docs/examples/\w+\.py)"\n', re.MULTILINE)
+
+
+def included(mark):
+    """The text of a file that a page shows."""
+    return (DOCS.parent / mark[1]).read_text()
+
+
 def run_python(code, page, names, capsys):
     exec(compile(code, page, "exec"), names)
     return capsys.readouterr().out
@@ -79,7 +87,7 @@ def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("physupport.cli._text._SECONDS_BETWEEN_LINES", 3600.0)  # a busy machine prints progress
     names, printed, n_run = {}, None, 0
-    for language, text in FENCE.findall((DOCS / page).read_text()):
+    for language, text in FENCE.findall(INCLUDED.sub(included, (DOCS / page).read_text())):
         n_run += language != "text"
         match language:
             case "python":

@@ -1,5 +1,6 @@
 """The page of equations names functions and tests that exist, and every label once."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -7,12 +8,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "equations.md").read_text()
-ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in PAGE.splitlines() if line.startswith("| `")]
-LABELS = [row[0].strip("`") for row in ROWS]
+with (ROOT / "docs" / "equations.csv").open(encoding="utf-8", newline="") as file:
+    PARTS, ROWS = [], []
+    for part, *row in list(csv.reader(file))[1:]:
+        PARTS.append(part)
+        ROWS.append(row)
+LABELS = [row[0] for row in ROWS]
 
 
-def test_every_row_has_its_four_cells():
-    assert [row for row in ROWS if len(row) != 4] == []
+def test_every_row_has_its_four_cells_and_its_part_of_the_page():
+    assert [row for row in ROWS if len(row) != 4 or not all(row)] == []
+    marked = re.findall(r"^<!-- equations of (.+) -->$", PAGE, re.MULTILINE)
+    assert marked == list(dict.fromkeys(PARTS))
+    assert [part for part in marked if not re.search(rf"^#+ {re.escape(part)}$", PAGE, re.MULTILINE)] == []
 
 
 def test_no_label_stands_twice():

@@ -16,7 +16,12 @@ PUBLIC = {
 
 
 ROOT, PACKAGE = Path(__file__).parents[2], Path(physupport.__file__).parent
-PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+PAGES = [
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "docs" / "examples").iterdir(),
+    ROOT / "docs" / "equations.csv",
+    ROOT / "README.md",
+]
 # Commands and studies are programs: they publish for the command line and for tests.
 PROGRAMS = {"cli", "studies"}
 FOLDERS = [path.parent.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*/__init__.py"))]
