@@ -136,6 +136,8 @@ class JudgeSpec:
     has_common_numerator: ClassVar[bool] = False
     # True if draws come from the random numbers of NumPy, which versions need not share.
     draws_by_numpy: ClassVar[bool] = False
+    # True if an element is its response alone, so that forecasts and spectra may fit it.
+    fits_elements: ClassVar[bool] = True
     # Facts that the opened judge always gives, so that `verify` misses them in a report.
     fact_names: ClassVar[tuple[str, ...]] = ()
     # Where the judge decides from one stream alone: the rule that is told otherwise, and what helps beside another law.

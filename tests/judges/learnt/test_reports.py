@@ -6,6 +6,7 @@ from tests.judges.learnt.test_space import PEAK, PLACES, rows_of, unit
 
 from physupport import MisuseError
 from physupport.analysis import PhysicalSupport, StreamPlan
+from physupport.analysis.diagnose import diagnose
 from physupport.banks import Library
 from physupport.verify import verify
 
@@ -36,6 +37,14 @@ def test_the_active_places_are_found_and_the_report_verifies():
     assert verify(report.json(), {"deployment": SIGNAL}).is_verified
     assert "Read as points, the learnt atoms would be" in str(report)
     assert "N s^6" in str(report)
+
+
+def test_details_have_no_spectrum_and_no_forecast_that_take_cells_for_points():
+    model = fitted()
+    model.report(SIGNAL)
+    document = diagnose(model.result_).document
+    assert document["spectrum"] is None
+    assert all(fact["kind"] != "data" for field in document["fields"] for fact in field["remedies"])
 
 
 def test_learners_of_all_kinds_give_the_same_answer_and_their_own_readings():

@@ -31,6 +31,8 @@ def parting_json(result: Result, number: int) -> dict[str, Any] | None:
     design = None if part is None else part.law.design(part.bank)
     if part is None or known is None or not against.size or design is None or design.is_random:
         return None
+    if not result.seal.protocol.judge.fits_elements:
+        return None
     seen = Seen.of(result)
     if seen is None or design.ranges is not None or design.noise_shape is not None or design.bands > 1:
         return None

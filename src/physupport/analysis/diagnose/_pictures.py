@@ -201,6 +201,8 @@ def spectrum_json(result: Result) -> dict[str, Any] | None:
     design = None if part is None else part.law.design(result.bank)
     if part is None or library is None or design is None or design.rows != "free":
         return None
+    if not result.seal.protocol.judge.fits_elements:
+        return None
     if library.coordinates.shape[1] != 1 or len(library.ids) < _LEAST_DIRECTIONS:
         return None
     rows = design.whitened_rows(part.judged, part.law.is_complex)

@@ -47,6 +47,7 @@ class ByLearnt(JudgeSpec):
 
     kind: ClassVar[str] = "learnt"
     has_facts: ClassVar[bool] = True
+    fits_elements: ClassVar[bool] = False  # a cell is all of its places, and its middle fits no rows
     fact_names: ClassVar[tuple[str, ...]] = ("assumes", "calibration", "failure")
     rule: ClassVar[str] = "be 'learnt' only where one stream has rows that are linear in free coefficients"
     remedy: ClassVar[str] = ""

@@ -38,8 +38,9 @@ from ._places import Component, Pieces
 
 # Nodes that a search asks about; what is open then stays possible.
 MOST_NODES: Final = 3000
-# Numbers of atoms in components that are written out.
-_MOST_WAYS: Final = 20_000
+# Ways to share atoms among components that are tried, and that are written out to find these.
+_MOST_WAYS: Final = 100
+_MOST_WRITTEN: Final = 20_000
 # More than all rounding of projections and sums, relative to the norm of the rows.
 _ROUNDING: Final = 1e-10
 
@@ -138,10 +139,10 @@ def allocations(capacities: Sequence[int], most: int) -> list[tuple[int, ...]]:
     Where they are too many, one that fills every component: more atoms leave no more of the rows.
     """
     filled = min(most, sum(capacities))
-    if prod(1 + each for each in capacities) > _MOST_WAYS:
+    if prod(1 + each for each in capacities) > _MOST_WRITTEN:
         return [tuple(capacities)]
-    ways = product(*(range(1 + each) for each in capacities))
-    return [way for way in ways if sum(way) == filled]
+    ways = [way for way in product(*(range(1 + each) for each in capacities)) if sum(way) == filled]
+    return ways if len(ways) <= _MOST_WAYS else [tuple(capacities)]
 
 
 @final

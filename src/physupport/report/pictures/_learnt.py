@@ -29,7 +29,7 @@ def learnt_picture(calibration: Entry, fields: Sequence[Entry], room: Room) -> P
     texts = [f"atom {atom['atom']}: {atom['place']}, {atom['degrees']:.2g} degrees away" for atom in atoms]
     places = [atom["at"][0] for atom in atoms]
     marks.append(Mark("points", "plug-in", places, [0.0] * len(places), texts, depth=4))
-    marks += [_bar(_OPEN, run["low"][0], run["high"][0], -1.0) for run in runs]
+    marks += [_bar(_OPEN, low, high, -1.0) for low, high in left.values()]
     for field in fields:
         role = _THERE if field["label"] in _CERTAIN else _OPEN
         marks += [_bar(role, *left[name], -2.0) for name in field["cell"] if name in left]
