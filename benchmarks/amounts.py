@@ -68,7 +68,6 @@ LINES = {
     "along-rows": (Linear(**KNOWN, coefficients=POSITIVE), ByEvidence(), drawn_rows),
     "rotation": (Linear(background=BASE), ByRotation(amounts=0.5), drawn_rows),
     "rotation-bounds": (Linear(background=BASE, coefficients=POSITIVE), ByRotation(amounts=0.5), drawn_rows),
-    "map-fission": (Linear(**KNOWN), ByEvidence("fission", 4), drawn_rows),
     "map-bounds": (Linear(**KNOWN, coefficients=POSITIVE), ByEvidence("fission", 4), drawn_rows),
     "map-counts": (Poisson(background=BASE), ByCounts(), drawn_counts),
 }
@@ -121,6 +120,35 @@ def of_signals(protocol, name, rng, count):
             yield outcome(name, rows, amounts.intervals, not own[TRUTH[0]])
 
 
+def one_a_signal(count, noise, seed=1):
+    """Of one map of many signals with one element each, by the judge of maps: signals lost, and lengths (3,).
+
+    noise: how many times the stated deviation the rows have; the control has four times as much.
+    """
+    rng = np.random.default_rng([seed, int(noise)])
+    number = np.arange(count) % 3
+    truth = OF_ROWS[number]
+    means = SHAPES[:, number].T * truth[:, None] + 3.0
+    signals = (means + noise * rng.standard_normal(means.shape))[:, None]
+    supports = [[], *([name] for name in NAMES)]
+    bank = library_bank(LIBRARY, supports, {name: [1.0] for name in NAMES}, deployment=product_grid(noise=[1.0]))
+    plans = {"deployment": StreamPlan(Linear(**KNOWN), 0.5)}
+    question = RegionalMap(bank_regions(bank))
+    protocol = AnalysisProtocol(
+        question, RegionalPolicy(), LEVEL, 1.0, bank, plans, judge=ByEvidence("fission", 4), stop="set"
+    )
+    judge = MapProtocol.of(protocol, repeats=1).judge
+    kept = judge.block_judge(np.array([LEVEL]), 1, 1)(signals).kept()
+    found = judge.ranges(signals, kept, LEVEL)
+    ends = np.array([own.intervals.get(NAMES[i]) or (np.inf, np.inf) for own, i in zip(found, number, strict=True)])
+    is_lost = (truth < ends[:, 0]) | (truth > ends[:, 1])
+    lengths = np.nan_to_num(np.diff(np.where(np.isinf(ends), 0.0, ends), axis=1)[:, 0])
+    beside = SHAPES - SHAPES.mean(axis=0)
+    return int(is_lost.sum()), np.array([lengths[number == i].mean() for i in range(3)]) * np.linalg.norm(
+        beside, axis=0
+    )
+
+
 def outcome(name, rows, found, is_rejected):
     """Whether the truth is lost, whether the control loses it, and the lengths (3,) in standard deviations."""
     is_counted = "counts" in name
@@ -152,12 +180,29 @@ def measured(name, count):
     )
 
 
+def measured_map(count):
+    """The line of a map of signals with one element each."""
+    started = time.process_time()
+    lost, lengths = one_a_signal(count, 1.0)
+    control, _ = one_a_signal(count, 4.0)
+    is_right = binom.sf(lost - 1, count, LEVEL) > 1e-3
+    is_seen = binom.sf(control - 1, count, LEVEL) < 1e-6
+    said = "holds" if is_right and is_seen else "BROKEN"
+    high = beta.isf(1e-3, lost + 1, count - lost)
+    told = " / ".join(f"{each:.1f}" for each in lengths)
+    seconds = time.process_time() - started
+    return (
+        f"| map | {lost} of {count} | {high:.4f} | {control / count:.3f} | {told} | {2 * norm.isf(LEVEL / 2):.1f} | "
+        f"{said} | {seconds:.0f} s |"
+    )
+
+
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
     print("| judge | lost | high | control | lengths | usual length | verdict | CPU |")
     print("|---|---|---|---|---|---|---|---|")
-    for name in sys.argv[2:] or LINES:
-        print(measured(name, count), flush=True)
+    for name in sys.argv[2:] or [*LINES, "map"]:
+        print(measured(name, count) if name != "map" else measured_map(count), flush=True)
 
 
 if __name__ == "__main__":
