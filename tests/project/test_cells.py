@@ -184,6 +184,15 @@ def test_places_that_nobody_can_judge_as_cells_are_exact_and_the_notes_say_so(tm
     assert ("The truth is assumed to be at one of the listed places: exact = true." in assembled.notes) == is_told
 
 
+def test_rows_about_one_mean_are_judged_as_cells_and_a_note_names_the_judge(tmp_path):
+    path = sky(tmp_path).path
+    text = path.read_text().replace('law = "covariance"', 'law = "gaussian"').replace('strength = "unknown"\n', "")
+    path.write_text(text)
+    assembled = assemble(load_project(path))
+    assert "ranges" in assembled.protocol.streams["deployment"].law.encode()
+    assert any("the truth may lie anywhere in cells" in note for note in assembled.notes)
+
+
 def test_few_or_irregular_places_are_no_grid_and_exact(tmp_path):
     for places in ((-8, 8), (-8, 0, 3)):
         assembled = assemble(sky(tmp_path, places=places))

@@ -284,7 +284,11 @@ def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Tabl
         window=project.channels.window_facts,
     )
     is_usual = replicates is None and law_named(settings.data.deployment.law).usual_judge == Law.usual_judge
-    chosen = () if settings.judge or is_usual or project.learnt is not None else (judge_note(project, judge.encode()),)
+    chosen = (
+        ()
+        if settings.judge or is_usual or project.learnt is not None
+        else (judge_note(project, protocol.judge.encode()),)
+    )
     covers = () if physical.cover is None else (cover_note(project, physical.cover),)
     notes = (*covers, *physical.notes, *noise_notes(project), *chosen)
     notes = (*notes, *replicate_notes(project, replicates), *left_out_note(project))

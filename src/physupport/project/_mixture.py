@@ -340,6 +340,8 @@ def judge_note(project: Project, judge: Mapping[str, object]) -> str:
         why = "as there are replicates, which nobody else takes"
     elif judge["judge"] == "rotation" and project.settings.data.deployment.rows == "random":
         why = "which takes the strengths of every row for unknown: all rows judge without a split"
+    elif judge.get("cells"):
+        why = "as the truth may lie anywhere in cells, unless elements.exact = true; no other judge takes these"
     elif judge["judge"] != law_named(law).usual_judge:
         why = "as rotations take no responses that are known up to an angle, or mixed without negative parts"
     return f"The judge is {judge['judge']}, {why}; it assumes: {judge['assumes']}."
