@@ -222,6 +222,29 @@ def test_more_atoms_than_were_learnt_are_seen():
     assert signal_space(rows_of(np.random.default_rng(6)), 2, LEVEL).is_exceeded
 
 
+def test_pairs_that_nothing_bounds_are_kept_and_one_atom_is_no_pair():
+    space = signal_space(rows_of(np.random.default_rng(20), deviation=0.02), 3, LEVEL)
+    pair = np.array([unit([0.3]), unit([0.6])])
+    assert space.distances(pair, np.zeros((2, 1)))[0] > 1.0
+    assert replace(space, widths=(space.widths[0], np.inf)).distances(pair, np.zeros((2, 1)))[0] == 0.0
+    rng = np.random.default_rng(21)
+    rows = rng.standard_normal((N_ROWS, 1)) @ unit(PLACES[:1]).T + 0.02 * rng.standard_normal((N_ROWS, Q))
+    left = box_places(signal_space(rows, 1, LEVEL), PEAK, np.zeros(1), np.ones(1), 0.05, most=100)
+    assert [component.capacity for component in left.components] == [1]
+
+
+def test_two_atoms_in_a_plane_leave_runs_that_are_not_joined():
+    flat = Formula("exp(-((t - x) / 0.2)**2) + y * t", axis=AXIS, places="x y")
+    atoms = flat(np.array([[0.2, 0.3], [0.8, 0.7]]))
+    rng = np.random.default_rng(22)
+    rows = rng.standard_normal((4000, 2)) @ (atoms / np.linalg.norm(atoms, axis=0)).T + 0.01 * rng.standard_normal(
+        (4000, Q)
+    )
+    left = box_places(signal_space(rows, 2, LEVEL), flat, np.array([0.1, 0.2]), np.array([0.9, 0.8]), 0.1, most=100)
+    assert len(left.components) >= 2
+    assert {component.capacity for component in left.components} == {2}
+
+
 def test_too_few_rows_are_refused():
     with pytest.raises(MisuseError, match="have at least 16 rows for 8 channels"):
         signal_space(np.zeros((15, Q)), 3, LEVEL)

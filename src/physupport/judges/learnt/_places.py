@@ -251,7 +251,7 @@ def _divided(space: SignalSpace, response: Response, pieces: Pieces, cuts: int =
 
 def _together(space: SignalSpace, response: Response, one: "_Run", two: "_Run") -> "_Run | None":
     """Neighbours of up to two atoms each as one run, if both together hold two at most."""
-    if one.capacity != 2 or two.capacity != 2:
+    if one.capacity != 2 or two.capacity != 2 or one.bend == 0.0:
         return None
     start = one.pieces.low[0]
     end = two.pieces.high[-1]

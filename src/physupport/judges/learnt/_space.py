@@ -116,8 +116,12 @@ class SignalSpace:
         sets = vectors[None] if vectors.ndim == 2 else vectors
         if not self.is_resolved:
             return np.zeros(sets.shape[2])
+        if len(sets) > self.n_atoms:
+            return np.full(sets.shape[2], inf)
         strong = self.values[: self.n_atoms]
         width = self.widths[len(sets) - 1]
+        if width == inf:
+            return np.zeros(sets.shape[2])
         weights = strong / (strong - self.noise**2) ** 2
         inside = np.einsum("qk,mqp->pkm", self.vectors[:, : self.n_atoms].conj(), sets) * np.sqrt(weights)[:, None]
         outside = np.einsum("qj,mqp->pjm", self.vectors[:, self.n_atoms :].conj(), sets)
