@@ -218,7 +218,8 @@ def amount_remedy(document: Entry, name: str) -> dict[str, Any] | None:
     assert amount.least is not None
     assert amount.most is not None
     middle = 0.5 * (amount.least + amount.most)
-    half = 0.5 * (amount.most - amount.least)
+    # A range that ends at 0, which bounds the coefficient, may have been cut: its upper end bounds the half width.
+    half = amount.most if amount.least == 0.0 else 0.5 * (amount.most - amount.least)
     if not isfinite(half) or middle <= 0.0:
         return None
     times = max((half / middle) ** 2, 1.0)

@@ -91,6 +91,30 @@ def test_so_many_times_the_rows_part_two_directions_of_free_rows():
     assert finer_with(1.0, drawn, answer) < WANTED
 
 
+def test_so_many_times_the_rows_show_an_element_of_the_amount_that_is_told():
+    columns = lines(12.0, 26.0)
+    columns /= np.linalg.norm(columns, axis=0)
+    library = Library(["e0", "e1"], ["line", "other"], np.arange(2.0)[:, None], columns)
+    bank = library_bank(library, [["line"], ["line", "other"]], {"line": [1.0], "other": [1.0]})
+    law = Linear(background=np.ones((40, 1)), coefficients=dict.fromkeys(("line", "other"), (0.0, np.inf)))
+    plans = {"deployment": StreamPlan(law, 0.5)}
+    question = RegionalMap(bank_regions(bank))
+    judge = ByRotation(amounts=0.3)
+    protocol = AnalysisProtocol(question, RegionalPolicy(), 0.05, 1.0, bank, plans, judge=judge, stop="set")
+
+    def other(amount, times, seed):
+        rows = columns @ np.array([6.0, amount]) + np.random.default_rng(seed).standard_normal((round(4 * times), 40))
+        result = analyse(protocol, {"deployment": rows})
+        return result.report.fields[1].label, diagnose(result).document["fields"][1]["remedies"]
+
+    label, told = other(0.4, 1.0, 2)
+    assert label == "SUPPORT_AMBIGUOUS"
+    (fact,) = told
+    assert (fact["kind"], fact["element"], fact["data"]) == ("amount", "e1", "rows")
+    assert fact["times"] > 1.0
+    assert sum(other(fact["amount"], 1.5 * fact["times"], [5, seed])[0] == "FINE" for seed in range(SEEDS)) >= WANTED
+
+
 def shifted(shifts):
     """A bank of two lines at 18 and 20, whose axis may be shifted."""
     settings = settings_grid(lines(18.0, 20.0), np.arange(2.0)[:, None], [Parameter("shift", shifts)], AXIS)

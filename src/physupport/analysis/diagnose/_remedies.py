@@ -57,6 +57,11 @@ def _more_data(result: Result, number: int, answer: Answer, needed: tuple[RowsNe
         yield _units(gate, result.seal.protocol.run_level)
         return
     fact = parting_json(result, number)
+    is_open = answer.label is Label.SUPPORT_AMBIGUOUS and (fact is None or fact["times"] is None)
+    amount = amount_remedy(result.report.document, answer.field) if is_open else None
+    if amount is not None:
+        yield {"kind": "amount", **amount}
+        return
     if fact is not None:
         yield {"kind": "data", **fact}
         return
@@ -68,10 +73,6 @@ def _more_data(result: Result, number: int, answer: Answer, needed: tuple[RowsNe
         pair = told if told[0] != told[1] else [f"explanation {best.reference}", f"explanation {best.rival}"]
         times = 1.0 + (best.measured or 0) / rows[best.stream]
         yield {"kind": "data", "pair": pair, "times": times, "data": f"{best.stream} rows", "channels": None}
-    elif answer.label is Label.SUPPORT_AMBIGUOUS:
-        amount = amount_remedy(result.report.document, answer.field)
-        if amount is not None:
-            yield {"kind": "amount", **amount}
 
 
 def _units(gate: Mapping[str, Any], level: float) -> dict[str, Any]:
