@@ -21,7 +21,7 @@ def refusal(path, overrides=None):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("budget = 1.0", "judge = ['rotation']", "project.toml: judge must be 'rotation' or 'conformal' or"),
+        ("budget = 1.0", "judge = ['rotation']", "project.toml: judge must be 'evidence' or 'invariant' or"),
         (NOISE, "noise = -1", "project.toml: data.deployment.noise must be above 0, got -1."),
         (NOISE, "", "project.toml: data.deployment.noise is required."),
         (NOISE, "noise = nan", "noise must be a number, a list of numbers, or { from, to, count }, got nan."),

@@ -32,7 +32,8 @@ class Registry(dict[str, "type[JudgeSpec] | str"]):
         """The specification of a kind, loaded at first use."""
         entry = dict.__getitem__(self, kind)
         if isinstance(entry, str):
-            import_module(entry, __package__)
+            home = import_module(entry, __package__)
+            getattr(home, f"By{kind.title()}", None)  # a package loads it when it is asked for
             entry = dict.__getitem__(self, kind)
         if isinstance(entry, str):
             rule = f"register the judge {kind!r}, which it is named after"
@@ -265,20 +266,13 @@ def check_laws(spec: JudgeSpec, laws: Sequence[Law]) -> None:
     spec.check_laws(laws)
 
 
-# The modules that register the judges of this package.  Their names are known before anything of them is loaded: a
-# module `_by_name.py` of this folder registers the judge `name`, so that a new judge is one new file.
+# The names of the judges of this package, known before anything of them is loaded: a module `_by_name.py` registers the
+# judge `name`, so that a new judge is one new file; a package of its name publishes `ByName`, which registers itself.
 JUDGES = Registry(
     {
-        "rotation": ".rotation._by_rotation",
-        "conformal": ".conformal._judge",
-        "learnt": ".learnt._judge",
-        "counts": ".counts._judge",
-        "simulation": ".simulation._judge",
-    }
-    | {
         name.removeprefix("_by_").replace("_", "-"): f".{name}"
-        for _, name, _ in iter_modules([str(Path(__file__).parent)])
-        if name.startswith("_by_")
+        for _, name, is_package in iter_modules([str(Path(__file__).parent)])
+        if is_package or name.startswith("_by_")
     }
 )
 MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
