@@ -2,9 +2,10 @@
 
 Evidence knows the noise level, and has coefficients fitted on the other half as opponent; of means it is that of maps,
 averaged over eight splits by fission.  The others know nothing.  The profile keeps what the likelihood ratio does not
-exclude as if it were chi-square: it is not valid.
+exclude as if it were chi-square: it is not valid.  Times are those of the process, for one verdict.
 """
 
+import time
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -115,15 +116,22 @@ def kept(setting, run):
     """Of one data set: evidence, invariant evidence, rotations, profile."""
     rng = np.random.default_rng([5, run])
     rows = setting.rows(rng)
+    start = time.process_time()
     judge = Rotation(setting.table, setting.kind, seed=run).judge(rows, LEVEL)
+    by_rotation = len(retained(judge))
+    rotated = time.process_time()
     contest, freedom = judge.rows.contest, judge.rows.freedom
     left = np.array([judge.rows.residuals(e)[0] for e in range(judge.size)])
     profile = freedom * np.log(left / left[contest.fits.argmax()]) <= chi2.isf(LEVEL, setting.dimensions)
+    profiled = time.process_time()
     alone = [(i,) for i in range(setting.table.atoms.shape[1])]
     invariant = InvariantEvidence(judge.rows, ((1.0, Rivals.of(setting.table, setting.table.atoms, alone)),))
     logs = invariant.log_evidence(np.arange(judge.size)).lower
     is_kept = logs <= np.log(1.0 / LEVEL)
-    return setting.n_kept(rows, rng), int(is_kept.sum()), len(retained(judge)), int(profile.sum())
+    weighed = time.process_time()
+    by_evidence = setting.n_kept(rows, rng)
+    times = np.array([time.process_time() - weighed, weighed - profiled, rotated - start]) / judge.size
+    return by_evidence, int(is_kept.sum()), by_rotation, int(profile.sum()), *times
 
 
 def power(add, runs=100):
@@ -135,9 +143,12 @@ def power(add, runs=100):
     settings |= {"465 pairs of directions, 32 snapshots, 10 dB": Snapshots(directions())}
     for name, setting in settings.items():
         few = runs if setting.kind == "same mean" else runs // 10  # of second moments, which take longer
-        counts = np.mean([kept(setting, run) for run in range(few)], axis=0)
-        found = " / ".join(f"{count:.1f}" for count in counts)
-        add(f"kept of {name}", found, "evidence / invariant evidence / rotation / profile")
+        found = np.array([kept(setting, run) for run in range(few)])
+        told = " / ".join(f"{count:.1f}" for count in found[:, :4].mean(axis=0))
+        add(f"kept of {name}", told, "evidence / invariant evidence / rotation / profile")
+        # The first data set compiles.
+        times = " / ".join(f"{1e3 * each:.3g} ms" for each in np.median(found[1:, 4:], axis=0))
+        add(f"one verdict of {name}", times, "evidence / invariant evidence / rotation")
 
 
 CASES = {"power": power}

@@ -95,19 +95,20 @@ def _seed(value: int) -> int:
 # Keys of a file, its deployment rows and its elements that evidence alone takes.
 _OF_EVIDENCE = frozenset({"cover", "unlisted", "parameters"})
 _OF_EVIDENCE_ROWS = frozenset({"proposal", "split", "splits", "opponent", "first_checkpoint"})
-_OF_EVIDENCE_ELEMENTS = frozenset({"error", "exact", "counted"})
+_OF_EVIDENCE_ELEMENTS = frozenset({"error", "counted"})
 
 
 def _wants_evidence(file: dict[str, Any], rows: dict[str, Any]) -> bool:
     """True if a file with open strengths has a key that only evidence takes."""
     noise = rows.get("noise")
     is_family = isinstance(noise, dict) and "kind" in noise
+    elements = table_in(file, "elements")
     found = (
         _OF_EVIDENCE & file.keys(),
         _OF_EVIDENCE_ROWS & rows.keys(),
-        _OF_EVIDENCE_ELEMENTS & table_in(file, "elements").keys(),
+        _OF_EVIDENCE_ELEMENTS & elements.keys(),
     )
-    return is_family or any(found)
+    return is_family or elements.get("exact") is False or any(found)
 
 
 class ProjectFile(Section):
