@@ -74,6 +74,14 @@ def test_calibration_rows_make_the_answer_finer_and_the_report_verifies():
     assert verify(report.json(), {"calibration": calibration, "deployment": rows}).is_verified
 
 
+def test_rows_of_another_place_than_the_calibration_leave_nothing():
+    calibration, _ = drawn(np.random.default_rng(3), 4.45, 1.1, 6.0)
+    _, rows = drawn(np.random.default_rng(4), 6.6, 1.1, 6.0)
+    report = model((WIDTH,))(calibration).report(2.0 * rows)
+    assert report.fields[0].label.value == "EMPTY"
+    assert report.text()
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

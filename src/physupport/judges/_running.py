@@ -232,9 +232,9 @@ def contradiction(spec: JudgeSpec, sealed: Sealed) -> dict[str, object] | None:
 
     Of each stream also the `nearest`: the explanation that the other streams reject least of all that it keeps, or of
     the whole bank if it keeps none.  A stream is judged by its evidence, unless the judge takes its rows undivided.
-    None of a single stream, which contradicts nobody.
+    None of a single stream, which contradicts nobody, and of cells, whose middles alone no stream need keep.
     """
-    if len(sealed.streams) < 2:
+    if len(sealed.streams) < 2 or any(stream.law.has_cells for stream in sealed.streams):
         return None
     opened = [
         (ByEvidence() if spec.splits(stream.law) else spec).open(replace(sealed, streams=(stream,)))
