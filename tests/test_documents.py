@@ -80,15 +80,15 @@ def test_long_arrays_are_packed_and_every_shape_comes_back(shape, is_real):
 @pytest.mark.parametrize(
     ("node", "message"),
     [
-        (3, "array must be of real numbers, with type, shape and values or packed, got 3"),
+        (3, "array must be of real numbers, with type, shape and values or packed, not 3"),
         ({"type": "whole", "shape": [0], "values": []}, "array must be of real numbers"),
         ({"type": "real", "shape": [0], "values": [], "more": 1}, "array must be of real numbers"),
         ({"type": "real", "shape": [-1], "values": []}, "array must have whole numbers for a shape"),
         ({"type": "real", "shape": [True], "values": [1.0]}, "array must have whole numbers for a shape"),
-        ({"type": "real", "shape": [1, 1], "values": [1.0]}, r"array must have the shape \(any\), got \(1, 1\)"),
+        ({"type": "real", "shape": [1, 1], "values": [1.0]}, r"array must have the shape \(any\), not \(1, 1\)"),
         (
             {"type": "real", "shape": [2], "values": [1.0]},
-            "array must have the 2 entries that its shape declares, got 1",
+            "array must have the 2 entries that its shape declares, not 1",
         ),
         ({"type": "real", "shape": [1], "values": ["1"]}, "array must hold the real numbers that it declares"),
         ({"type": "real", "shape": [1], "values": [True]}, "array must hold the real numbers that it declares"),
@@ -137,7 +137,7 @@ def test_many_finite_bounds_are_packed_and_infinite_ones_are_listed():
     listed = bounds_json(many)
     assert listed[3] == "inf"
     assert bounds(through(listed), len(many))[3] == np.inf
-    with pytest.raises(MisuseError, match="bounds must be 2, one for each query, got list"):
+    with pytest.raises(MisuseError, match="bounds must be 2, one for each query, not list"):
         bounds([0.0], 2)
     for wrong in (1, "nan", None):
         with pytest.raises(MisuseError, match="bound must be a number, 'inf' or '-inf'"):
@@ -172,7 +172,7 @@ def test_what_json_cannot_hold_is_refused(value):
         ('{"a": NaN}', "NaN is no JSON number"),
         ('{"a": -Infinity}', "-Infinity is no JSON number"),
         ('{"a": 1e999}', "1e999 is larger than any float64"),
-        ("[1]", "must be a JSON object, got list"),
+        ("[1]", "must be a JSON object, not list"),
         ("{", "must be strict JSON"),
         ("[" * 100_000, "nested too deeply|strict JSON"),
     ],
@@ -210,19 +210,19 @@ def test_values_of_a_form_pass(value, form):
 @pytest.mark.parametrize(
     ("value", "form", "message"),
     [
-        (True, int, "document must be a whole number, got True"),
-        (1, Real, "document must be a number, got 1"),
-        ("three", Literal["one", "two"], "document must be 'one' or 'two', got 'three'"),
-        (1, str | None, "document must be a text, got 1"),
-        ({"a": 1}, {"a": str}, r"document\.a must be a text, got 1"),
-        ({}, {"a": str}, "document must hold 'a', got none"),
-        ({"a": "x", "b": 1}, {"a": str}, "document must have no other names than the format has, got also 'b'"),
-        ([1, "x"], list[int], r"document\[1\] must be a whole number, got 'x'"),
-        ({"a": [{"b": 1}]}, {"a": list[Inner]}, r"document\.a\[0\]\.b must be a number, got 1"),
-        ({}, list, "document must be a list, got dict"),
+        (True, int, "document must be a whole number, not True"),
+        (1, Real, "document must be a number, not 1"),
+        ("three", Literal["one", "two"], "document must be 'one' or 'two', not 'three'"),
+        (1, str | None, "document must be a text, not 1"),
+        ({"a": 1}, {"a": str}, r"document\.a must be a text, not 1"),
+        ({}, {"a": str}, "document must hold 'a', not none"),
+        ({"a": "x", "b": 1}, {"a": str}, "document must have no other names than the format has, not also 'b'"),
+        ([1, "x"], list[int], r"document\[1\] must be a whole number, not 'x'"),
+        ({"a": [{"b": 1}]}, {"a": list[Inner]}, r"document\.a\[0\]\.b must be a number, not 1"),
+        ({}, list, "document must be a list, not dict"),
         ("AB" * 32, Hash, "document must be a SHA-256 in hexadecimal"),
         ("ab" * 31, Hash, "document must be a SHA-256 in hexadecimal"),
-        (5, Annotated[int, Field(lt=5), in_words("odd and small")], "document must be odd and small, got 5"),
+        (5, Annotated[int, Field(lt=5), in_words("odd and small")], "document must be odd and small, not 5"),
     ],
 )
 def test_values_of_another_form_are_refused_with_their_place(value, form, message):

@@ -19,7 +19,7 @@ def test_a_full_disk_leaves_the_earlier_file_and_nothing_beside_it(tmp_path, sma
     assert told.value.filename == str(path)
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
     assert path.read_bytes() == b"earlier"
-    with small_files(100), pytest.raises(MisuseError, match=r"--html must be a file that can be written, got .*page"):
+    with small_files(100), pytest.raises(MisuseError, match=r"--html must be a file that can be written, not .*page"):
         replace_file("--html", path, bytes(1000))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._errors import MisuseError, NotFiniteError, shown
+from ._errors import Clause, MisuseError, NotFiniteError, shown
 from ._typing import Array, Field, IntArray
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def check_unit_norms(name: str, array: Array, columns: tuple[str, ...]) -> Array
     if off.size and off.max() > UNIT_NORM_TOLERANCE:
         worst = np.unravel_index(int(off.argmax()), off.shape)
         where = ", ".join(f"{column} {number}" for column, number in zip(columns, worst, strict=True))
-        raise MisuseError(name, "have columns of norm 1", f"norm {norms[worst]:.12g} in {where}")
+        raise MisuseError(name, "have columns of norm 1", Clause(f"the norm is {norms[worst]:.12g} in {where}"))
     return array
 
 
@@ -117,7 +117,7 @@ def check_symmetric(name: str, matrices: Array) -> Array:
     if np.any(asymmetric):
         where = tuple(int(i) for i in np.argwhere(asymmetric)[0])
         place = f" in matrix {where}" if where else ""
-        raise MisuseError(name, "be symmetric", f"asymmetry {gap[where]:.3g}{place}")
+        raise MisuseError(name, "be symmetric", Clause(f"the asymmetry is {gap[where]:.3g}{place}"))
     return matrices
 
 
@@ -199,7 +199,7 @@ def check_distinct(name: str, values: Sequence[object]) -> None:
     seen: set[object] = set()
     for value in values:
         if value in seen:
-            raise MisuseError(name, "be distinct", f"{value!r} more than once")
+            raise MisuseError(name, "be distinct", Clause(f"{value!r} appears more than once"))
         seen.add(value)
 
 
@@ -219,7 +219,7 @@ def check_support(name: str, value: Iterable[int], n_atoms: int, least: int = 1)
     except TypeError:
         raise MisuseError(name, "hold whole numbers", shown(value)) from None
     if len(support) < least:
-        raise MisuseError(name, "hold at least one atom", "an empty support")
+        raise MisuseError(name, "hold at least one atom", Clause("the support is empty"))
     if len(set(support)) < len(support):
         raise MisuseError(name, "hold distinct atoms", support)
     if support and (support[0] < 0 or support[-1] >= n_atoms):
@@ -314,5 +314,5 @@ def check_order(name: str, value: ArrayLike, count: int) -> IntArray:
     order = check_indices(name, value, count)
     again = np.bincount(order, minlength=1) > 1
     if again.any():
-        raise MisuseError(name, "be distinct", f"{int(again.argmax())} more than once")
+        raise MisuseError(name, "be distinct", Clause(f"{int(again.argmax())} appears more than once"))
     return order

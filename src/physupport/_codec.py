@@ -23,7 +23,7 @@ from pydantic.functional_validators import WrapValidator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from ._errors import MisuseError, PhysupportError
+from ._errors import Clause, MisuseError, PhysupportError
 from ._typing import Array, IntArray
 
 
@@ -138,7 +138,7 @@ def array_json(array: NDArray[np.float64] | NDArray[np.int64]) -> dict[str, obje
     is_real = array.dtype.kind == "f"
     flat = np.ascontiguousarray(array, dtype="<f8" if is_real else "<i8").reshape(-1)
     if is_real and not np.isfinite(flat).all():
-        raise MisuseError("array", "be finite", "a number that is not")
+        raise MisuseError("array", "be finite", Clause("it has a number that is not"))
     content: dict[str, object] = {"type": "real" if is_real else "whole", "shape": list(array.shape)}
     if len(flat) <= MOST_LISTED:
         return content | {"values": flat.tolist()}
@@ -201,7 +201,7 @@ def _array(node: object, kind: str, shape: tuple[int | None, ...]) -> NDArray[An
     if len(flat) != count:
         raise MisuseError("array", f"have the {count} entries that its shape declares", len(flat))
     if kind == "real" and not np.isfinite(flat).all():
-        raise MisuseError("array", "be finite", "a number that is not")
+        raise MisuseError("array", "be finite", Clause("it has a number that is not"))
     return flat.reshape(axes)
 
 

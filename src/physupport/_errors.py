@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import final
 from unicodedata import category
 
 
@@ -60,17 +61,29 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii") if category(character) in _OBEYED else character
 
 
+@final
+class Clause(str):
+    """A clause that says what is wrong, such as "line 3 has none"; in place of a value that breaks a rule."""
+
+    __slots__ = ()
+
+
+def _objection(value: object) -> str:
+    """The end of a message: the clause, or the value that is refused."""
+    # The value may be a message of its own with a full stop at its end; one is enough.
+    told = re.sub(r"(?<=\w)\.$", "", shortened(_text(value)))
+    return f", but {told}" if isinstance(value, Clause) else f", not {told}"
+
+
 class MisuseError(PhysupportError, ValueError):
     """An argument breaks a stated rule.
 
-    The message names the argument, the rule and the value; the same three stand in the attributes.
+    The message names the argument, the rule, the value and, if known, a remedy. The attributes hold the same.
     """
 
     def __init__(self, argument: str, rule: str, value: object, remedy: str = "") -> None:
         self.argument, self.rule, self.value, self.remedy = argument, rule, value, remedy
-        # The value may be a message of its own with a full stop at its end; one is enough.
-        told = re.sub(r"(?<=\w)\.$", "", shortened(_text(value)))
-        message = f"{shortened(argument)} must {shortened(rule)}, got {told}."
+        message = f"{shortened(argument)} must {shortened(rule)}{_objection(value)}."
         super().__init__(message + (f" {shortened(remedy)}" if remedy else ""))
 
     def __reduce__(self) -> tuple[object, ...]:  # it may come from another process

@@ -155,7 +155,7 @@ def test_a_resolution_that_is_a_group_without_its_bounds_is_open():
 @pytest.mark.parametrize("size", [3, 5])
 def test_a_question_about_another_number_of_explanations_is_refused(question, size):
     judge = codes(*[0] * size)
-    with pytest.raises(MisuseError, match=f"question must be about the {size} explanations of the judge, got 4"):
+    with pytest.raises(MisuseError, match=f"question must be about the {size} explanations of the judge, not 4"):
         run(judge, question, FixedOrder(), 1.0)
     with pytest.raises(MisuseError, match="question must be about"):
         AnalysisProtocol(question, FixedOrder(), 0.1, 1.0).freeze(judge)

@@ -64,7 +64,7 @@ def test_streams_are_named_as_in_the_protocol(protocol, tables):
 
 
 def test_a_wrong_number_of_channels_is_refused_by_stream(protocol, tables):
-    with pytest.raises(MisuseError, match="deployment must have the 6 channels that the bank describes, got 5"):
+    with pytest.raises(MisuseError, match="deployment must have the 6 channels that the bank describes, not 5"):
         analyse(protocol, tables | {"deployment": tables["deployment"][:, :5]})
 
 
@@ -79,14 +79,14 @@ def test_a_number_that_is_not_finite_is_named_by_its_row_and_column_in_the_table
     broken = tables["deployment"].copy()
     broken[101, 4] = np.nan
     frame = pd.DataFrame(broken, columns=list("uvwxyz"))
-    with pytest.raises(MisuseError, match="deployment must be finite, got nan in row 101, column y"):
+    with pytest.raises(MisuseError, match="deployment must be finite, not nan in row 101, column y"):
         analyse(protocol, tables | {"deployment": frame})
 
 
 def test_streams_whose_channels_have_other_names_are_refused(protocol, tables):
     named = {name: pd.DataFrame(rows, columns=list("abcdef")) for name, rows in tables.items()}
     assert analyse(protocol, named).report.document == analyse(protocol, tables).report.document
-    with pytest.raises(MisuseError, match="name its channels as calibration does, got no 'c' and the unknown 'q'"):
+    with pytest.raises(MisuseError, match="name its channels as calibration does, not no 'c' and the unknown 'q'"):
         analyse(protocol, named | {"deployment": named["deployment"].rename(columns={"c": "q"})})
     with pytest.raises(MisuseError, match="deployment must have the channels of calibration in their order"):
         analyse(protocol, named | {"deployment": named["deployment"].iloc[:, ::-1]})

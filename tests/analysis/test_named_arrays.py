@@ -55,15 +55,15 @@ def test_a_library_takes_labelled_responses_in_any_order(responses):
 
 def test_a_library_refuses_columns_that_are_no_elements():
     with pytest.raises(
-        MisuseError, match="responses must name its elements as ids does, got no 'e3' and the unknown 'x'"
+        MisuseError, match="responses must name its elements as ids does, not no 'e3' and the unknown 'x'"
     ):
         library(FRAME.rename(columns={"e3": "x"}))
-    with pytest.raises(MisuseError, match="responses must name its channels as channels does, got no 'c0'"):
+    with pytest.raises(MisuseError, match="responses must name its channels as channels does, not no 'c0'"):
         Library(IDS, ["r"] * 5, PLACES, FRAME.rename(index={"c0": "x"}), channels=CHANNELS)
 
 
 def test_a_library_has_a_name_for_each_channel():
-    with pytest.raises(MisuseError, match="channels must name each of the 5 channels, got 3 names"):
+    with pytest.raises(MisuseError, match="channels must name each of the 5 channels, not 3 names"):
         Library(IDS, ["r"] * 5, PLACES, RESPONSES, channels=CHANNELS[:3])
 
 
@@ -75,7 +75,7 @@ def test_names_of_channels_say_nothing_of_a_report():
 
 
 def test_rows_with_other_channels_than_the_library_are_refused():
-    with pytest.raises(MisuseError, match="deployment must name its channels as the library does, got no 'c1'"):
+    with pytest.raises(MisuseError, match="deployment must name its channels as the library does, not no 'c1'"):
         cell(FRAME, ROWS.rename(columns={"c1": "x"}))
 
 
@@ -115,10 +115,10 @@ def test_a_background_and_variants_with_names_are_brought_into_the_order_of_the_
 
 
 def test_options_of_other_channels_or_in_another_order_than_unnamed_responses_are_refused():
-    with pytest.raises(MisuseError, match="covariance must name its channels as the library does, got no 'c2'"):
+    with pytest.raises(MisuseError, match="covariance must name its channels as the library does, not no 'c2'"):
         cell(FRAME, ROWS, covariance=NOISE.rename(index={"c2": "x"}, columns={"c2": "x"}))
     with pytest.raises(
-        MisuseError, match="covariance must have the channels of deployment in their order, got 'c4' for 'c0'"
+        MisuseError, match="covariance must have the channels of deployment in their order, not 'c4' for 'c0'"
     ):
         cell(RESPONSES, ROWS, covariance=NOISE.iloc[BACK, BACK])
     assert cell(RESPONSES, ROWS, covariance=NOISE) == ("e3",)
@@ -140,10 +140,10 @@ def test_replicates_with_names_are_brought_into_the_order_of_the_library():
     assert expected.fields[0].cell == ("e3",)
     found = report(spectra.iloc[:, BACK], ROWS[:1].iloc[:, [1, 0, 2, 4, 3]])
     assert found.digests == expected.digests
-    with pytest.raises(MisuseError, match="replicates must name its channels as the library does, got no 'c0'"):
+    with pytest.raises(MisuseError, match="replicates must name its channels as the library does, not no 'c0'"):
         report(spectra.rename(columns={"c0": "x"}), ROWS[:1])
     with pytest.raises(
-        MisuseError, match=r"replicates must hold other spectra than the one that is judged, got it \(4\)"
+        MisuseError, match=r"replicates must hold other spectra than the one that is judged, but it is among them \(4\)"
     ):
         report(spectra, spectra[4:5])
 
@@ -158,10 +158,12 @@ def test_streams_in_different_units_or_with_the_same_rows_are_refused():
 
     model = PhysicalSupport(bank).fit(table(rows, "mV"))
     model.report(table(RNG.normal(size=(60, 5)), "mV"))
-    with pytest.raises(MisuseError, match="unit of deployment must be mV, as that of calibration, got V"):
+    with pytest.raises(MisuseError, match="unit of deployment must be mV, as that of calibration, not V"):
         model.report(table(RNG.normal(size=(60, 5)), "V"))
     for same in (rows, rows[::-1], rows[:40], np.vstack([rows[:40], RNG.normal(size=(20, 5))])):
-        with pytest.raises(MisuseError, match="deployment must have other rows than calibration, got the same"):
+        with pytest.raises(
+            MisuseError, match="deployment must have other rows than calibration, but they are the same"
+        ):
             model.report(same)
     model.report(np.vstack([rows[:20], RNG.normal(size=(40, 5))]))  # fewer than half of them
     whole = PhysicalSupport(bank).fit(RNG.integers(-1, 2, (60, 5)).astype(float))
@@ -169,9 +171,9 @@ def test_streams_in_different_units_or_with_the_same_rows_are_refused():
 
 
 def test_ids_and_regions_that_look_alike_are_refused():
-    with pytest.raises(MisuseError, match="ids must have names that look different, got 'e1' and '\u04351'"):
+    with pytest.raises(MisuseError, match="ids must have names that look different, not 'e1' and '\u04351'"):
         Library(["e1", "\u04351"], ["r", "r"], PLACES[:2], RESPONSES[:, :2])
-    with pytest.raises(MisuseError, match="regions must have names that look different, got 'r' and 'r '"):
+    with pytest.raises(MisuseError, match="regions must have names that look different, not 'r' and 'r '"):
         Library(["e1", "e2"], ["r", "r "], PLACES[:2], RESPONSES[:, :2])
 
 
@@ -185,5 +187,5 @@ def test_settings_and_shared_columns_with_names_are_brought_into_the_order_of_th
         np.testing.assert_allclose(bank.states.responses, expected.responses, rtol=1e-14)  # norms are sums
         np.testing.assert_array_equal(bank.states.extra, shared)
     grid = settings_grid(FRAME.rename(columns={"e0": "x"}), PLACES, gains)
-    with pytest.raises(MisuseError, match="settings must name its elements as the library does, got no 'e0'"):
+    with pytest.raises(MisuseError, match="settings must name its elements as the library does, not no 'e0'"):
         library_bank(library(FRAME), [["r"]], {"r": 1.0}, settings=grid)

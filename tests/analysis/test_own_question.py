@@ -194,10 +194,10 @@ def test_queries_are_written_with_what_they_say(bank):
 def test_its_policies_are_the_only_ones_by_name_and_its_bank_the_only_one(bank):
     result, _ = asked(bank, 300, "farthest")
     assert result.report.document["protocol"]["policy"] == {"policy": "farthest first", "distances": "halves"}
-    with pytest.raises(MisuseError, match="policy must be random or farthest for this question, got 'fixed'"):
+    with pytest.raises(MisuseError, match="policy must be random or farthest for this question, not 'fixed'"):
         asked(bank, 300, "fixed")
     other = library_bank(bank.states.library, [["line"]], {"line": [1.0, 3.0]})
-    with pytest.raises(MisuseError, match="question must be about its own bank, got another"):
+    with pytest.raises(MisuseError, match="question must be about its own bank, not another"):
         asked(bank, 300, question=Half(other))
-    with pytest.raises(MisuseError, match=r"border of question\['half'\] must have elements on either side, got 2.0"):
+    with pytest.raises(MisuseError, match=r"border of question\['half'\] must have elements on either side, not 2.0"):
         asked(bank, 300, question=Half(bank, 2.0))

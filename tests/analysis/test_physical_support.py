@@ -99,7 +99,7 @@ def test_a_clone_has_the_same_parameters_and_no_fit(estimator, instrument):
 def test_set_params_returns_the_estimator_and_refuses_unknown_names(estimator):
     assert estimator.set_params(alpha=0.2) is estimator
     assert estimator.get_params()["alpha"] == 0.2
-    with pytest.raises(ValueError, match=r"parameter must be one of bank, question, .*, got 'level'"):
+    with pytest.raises(ValueError, match=r"parameter must be one of bank, question, .*, not 'level'"):
         estimator.set_params(alpha=0.3, level=0.1)
     assert estimator.alpha == 0.2
 

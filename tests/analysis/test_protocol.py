@@ -302,5 +302,5 @@ def test_a_trace_scored_from_other_rows_is_refused(bank, rows):
 
 def test_a_judge_at_another_level_than_the_protocol_is_refused(bank, rows):
     judge = make_protocol(bank).read(**rows).judge
-    with pytest.raises(MisuseError, match=r"judge must decide at the level 0.01 of the protocol, got 0.1"):
+    with pytest.raises(MisuseError, match=r"judge must decide at the level 0.01 of the protocol, not 0.1"):
         AnalysisProtocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.01, 1.0, bank).freeze(judge)

@@ -174,7 +174,7 @@ def test_a_trace_with_the_verdicts_of_another_judge_is_refused():
     other = TableJudge(np.array([ADMISSIBLE] * 6))
     trace = seal.run()
     forged = continue_run(trace, other, seal.policy, 6)
-    with pytest.raises(MisuseError, match="trace must hold the verdicts of the judge, got another on explanation 3"):
+    with pytest.raises(MisuseError, match="trace must hold the verdicts of the judge, not another on explanation 3"):
         report(seal, forged)
     with pytest.raises(MisuseError, match="another on explanation 3"):
         seal.resume(forged, 6)
@@ -231,9 +231,9 @@ def test_where_only_indeterminate_verdicts_are_left_more_queries_are_not_offered
 
 
 def test_something_else_is_no_report():
-    with pytest.raises(MisuseError, match="document must be a 'physupport report', version 4, got"):
+    with pytest.raises(MisuseError, match="document must be a 'physupport report', version 4, not"):
         Report.from_json("{}")
-    with pytest.raises(MisuseError, match="report must be a JSON object, got list"):
+    with pytest.raises(MisuseError, match="report must be a JSON object, not list"):
         Report.from_json("[]")
 
 

@@ -66,7 +66,7 @@ def test_a_larger_budget_leaves_the_protocol_and_stands_in_the_outcome(asked, ta
 
 
 def test_a_budget_below_what_was_asked_is_refused(asked, tables, stopped):
-    with pytest.raises(MisuseError, match="budget must be at least the 3 queries asked, got 2"):
+    with pytest.raises(MisuseError, match="budget must be at least the 3 queries asked, not 2"):
         analyse(replace(asked, budget=2), tables, earlier=stopped)
 
 
@@ -81,13 +81,13 @@ def test_a_budget_below_what_was_asked_is_refused(asked, tables, stopped):
 def test_another_protocol_is_refused_by_the_parts_that_differ(asked, tables, stopped, change, parts):
     with pytest.raises(MisuseError) as caught:
         analyse(replace(asked, **change), tables, earlier=stopped)
-    assert str(caught.value).startswith(f"report must be of the same protocol, got {parts}")
+    assert str(caught.value).startswith(f"report must be of the same protocol, not {parts}")
 
 
 def test_other_held_out_rows_are_refused_by_stream(asked, tables, stopped, whole):
     rows = tables["deployment"].copy()
     rows[whole.seal.parts[1].split.held_out[0], 0] += 1e-9
-    with pytest.raises(MisuseError, match="report must be about the same rows, got others: deployment"):
+    with pytest.raises(MisuseError, match="report must be about the same rows, not others: deployment"):
         analyse(asked, tables | {"deployment": rows}, earlier=stopped)
 
 

@@ -80,7 +80,7 @@ def test_what_is_left_is_asked_about_in_order_of_plausibility():
 
 
 def test_another_word_for_when_to_stop_is_refused():
-    with pytest.raises(MisuseError, match="stop must be 'label' or 'set', got 'both'"):
+    with pytest.raises(MisuseError, match="stop must be 'label' or 'set', not 'both'"):
         AnalysisProtocol(QUESTION, ORDER, 0.05, 1.0, stop="both")
 
 

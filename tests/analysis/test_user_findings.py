@@ -60,7 +60,7 @@ def test_a_fitted_model_can_be_copied_and_saved(instrument, again):
 
 def test_what_a_library_lacks_is_said_with_where_it_goes(instrument):
     bare = PhysicalSupport(instrument.library, calibration=None)
-    with pytest.raises(MisuseError, match=r"deployment plan .* lack, got noise. Give noises to the plan") as caught:
+    with pytest.raises(MisuseError, match=r"deployment plan .* lack, not noise. Give noises to the plan") as caught:
         bare.fit()
     assert "StreamPlan('covariance', 0.5, noises=[0.5])" in str(caught.value)
     assert "deployment=product_grid(noise=[0.5], ...)" in str(caught.value)

@@ -158,13 +158,13 @@ def test_nothing_in_a_bank_can_be_written(four_region_bank):
 @pytest.mark.parametrize(
     ("strengths", "message"),
     [
-        (np.ones((1, 3)), r"strengths must have shape \(any, 2\), got shape \(1, 3\)"),
+        (np.ones((1, 3)), r"strengths must have shape \(any, 2\), not shape \(1, 3\)"),
         (np.ones((0, 2)), "strengths must hold at least one support"),
-        ([[1.0, -0.5]], "strengths must be at least 0, got -0.5 for atom 1 of support 0"),
+        ([[1.0, -0.5]], "strengths must be at least 0, not -0.5 for atom 1 of support 0"),
         ([[1.0, np.nan]], "strengths must be finite"),
         (
             [[1.0, 0.0], [0.0, 1.0], [1.0, -0.0]],
-            r"strengths must hold distinct supports, got \[1.0, 0.0\] again as support 2",
+            r"strengths must hold distinct supports, but \[1.0, 0.0\] appears again as support 2",
         ),
     ],
 )
@@ -176,20 +176,20 @@ def test_wrong_strengths_are_named(strengths, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda bank: bank.split([0, 216]), "index must lie from 0 to 215, got 216"),
-        (lambda bank: bank.split([0, -1]), "index must lie from 0 to 215, got -1"),
-        (lambda bank: bank.split([0.5]), "index must be a list of whole numbers, got float64"),
-        (lambda bank: bank.split([True]), "index must be a list of whole numbers, got bool"),
-        (lambda bank: bank.split([[0]]), r"index must be a list of whole numbers, got int64 of shape \(1, 1\)"),
-        (lambda bank: bank.explanation(216), "index must lie from 0 to 215, got 216"),
-        (lambda bank: bank.location([216]), "index must lie from 0 to 215, got 216"),
-        (lambda bank: bank.index(72, 0), "state must lie from 0 to 71, got 72"),
-        (lambda bank: bank.index(0, 3), "support must lie from 0 to 2, got 3"),
-        (lambda bank: bank.index(0, 0, 1), "calibration must lie from 0 to 0, got 1"),
-        (lambda bank: bank.index(0, 0, 0, 1), "deployment must lie from 0 to 0, got 1"),
+        (lambda bank: bank.split([0, 216]), "index must lie from 0 to 215, not 216"),
+        (lambda bank: bank.split([0, -1]), "index must lie from 0 to 215, not -1"),
+        (lambda bank: bank.split([0.5]), "index must be a list of whole numbers, not float64"),
+        (lambda bank: bank.split([True]), "index must be a list of whole numbers, not bool"),
+        (lambda bank: bank.split([[0]]), r"index must be a list of whole numbers, not int64 of shape \(1, 1\)"),
+        (lambda bank: bank.explanation(216), "index must lie from 0 to 215, not 216"),
+        (lambda bank: bank.location([216]), "index must lie from 0 to 215, not 216"),
+        (lambda bank: bank.index(72, 0), "state must lie from 0 to 71, not 72"),
+        (lambda bank: bank.index(0, 3), "support must lie from 0 to 2, not 3"),
+        (lambda bank: bank.index(0, 0, 1), "calibration must lie from 0 to 0, not 1"),
+        (lambda bank: bank.index(0, 0, 0, 1), "deployment must lie from 0 to 0, not 1"),
         (lambda bank: bank.index([0, 1], [0, 1, 2]), "the parts of the index must be single numbers or of one length"),
-        (lambda bank: bank.deployment_parts([56]), "keys must lie from 0 to 55, got 56"),
-        (lambda bank: bank.calibration_parts([72]), "keys must lie from 0 to 71, got 72"),
+        (lambda bank: bank.deployment_parts([56]), "keys must lie from 0 to 55, not 56"),
+        (lambda bank: bank.calibration_parts([72]), "keys must lie from 0 to 71, not 72"),
     ],
 )
 def test_an_index_out_of_range_is_named(four_region_bank, call, message):
@@ -216,8 +216,8 @@ def test_a_bank_that_no_index_can_count_is_refused():
     [
         (("p",), np.zeros((0, 1)), "values must hold at least one setting"),
         (("p",), np.zeros((1, 2)), r"values must have shape \(any, 1\)"),
-        (("p", "p"), np.zeros((1, 2)), "names must be distinct, got 'p' more than once"),
-        (("p",), [[0.1], [0.2], [0.1]], r"values must hold distinct settings, got \[0.1\] again in row 2"),
+        (("p", "p"), np.zeros((1, 2)), "names must be distinct, but 'p' appears more than once"),
+        (("p",), [[0.1], [0.2], [0.1]], r"values must hold distinct settings, but \[0.1\] appears again in row 2"),
         (("p",), [[np.nan]], "values must be finite"),
         ("p", [[0.1]], "names must be a list of nonempty texts"),
     ],

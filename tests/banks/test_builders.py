@@ -80,10 +80,13 @@ def test_generated_supports_are_all_subsets_in_order_of_size():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: all_supports(3, 4), "up_to must be a whole number between 0 and 3, got 4"),
-        (lambda: all_supports(3, 1, least=2), "least must be a whole number between 0 and 1, got 2"),
-        (lambda: region_supports("AB", "BC"), "persistent and optional must be distinct, got 'B' more than once"),
-        (lambda: region_supports("AB", "C", max_size=1), "max_size must be a whole number between 2 and 3, got 1"),
+        (lambda: all_supports(3, 4), "up_to must be a whole number between 0 and 3, not 4"),
+        (lambda: all_supports(3, 1, least=2), "least must be a whole number between 0 and 1, not 2"),
+        (
+            lambda: region_supports("AB", "BC"),
+            "persistent and optional must be distinct, but 'B' appears more than once",
+        ),
+        (lambda: region_supports("AB", "C", max_size=1), "max_size must be a whole number between 2 and 3, not 1"),
     ],
 )
 def test_supports_that_cannot_be_generated_are_named(call, message):
@@ -95,15 +98,15 @@ def test_supports_that_cannot_be_generated_are_named(call, message):
     ("supports", "strengths", "message"),
     [
         ([], STRENGTHS, "strengths must hold at least one support"),
-        (["AE"], STRENGTHS, r"supports must name regions of the bank \('A', 'B', 'C', 'D'\), got 'E'. Write longer"),
-        (["AA"], STRENGTHS, "a support must be distinct, got 'A' more than once"),
+        (["AE"], STRENGTHS, r"supports must name regions of the bank \('A', 'B', 'C', 'D'\), not 'E'. Write longer"),
+        (["AA"], STRENGTHS, "a support must be distinct, but 'A' appears more than once"),
         (["AB", "BA"], STRENGTHS, "strengths must hold distinct supports"),
-        (["AB"], {"A": 1.0}, "strengths must give the strength of every active region, got none for 'B'"),
-        (["A"], {"A": 0.0}, "the strength of region 'A' must be finite and above 0, got 0.0"),
-        (["A"], {"A": -1.0}, "the strength of region 'A' must be finite and above 0, got -1.0"),
-        (["A"], {"A": [1.0, np.nan]}, "the strength of region 'A' must be finite and above 0, got nan"),
+        (["AB"], {"A": 1.0}, "strengths must give the strength of every active region, but region 'B' has none"),
+        (["A"], {"A": 0.0}, "the strength of region 'A' must be finite and above 0, not 0.0"),
+        (["A"], {"A": -1.0}, "the strength of region 'A' must be finite and above 0, not -1.0"),
+        (["A"], {"A": [1.0, np.nan]}, "the strength of region 'A' must be finite and above 0, not nan"),
         (["A"], {"A": []}, "the strength of region 'A' must be finite and above 0"),
-        (["A"], {"A": 1.0, "Z": 1.0}, "strengths must name regions of the bank .*, got 'Z'"),
+        (["A"], {"A": 1.0, "Z": 1.0}, "strengths must name regions of the bank .*, not 'Z'"),
     ],
 )
 def test_a_library_bank_names_what_is_wrong(four_regions, supports, strengths, message):
@@ -194,12 +197,12 @@ def test_vertices_that_a_turn_leaves_alone_stay_one_element_each():
         (np.eye(3), [0.1], "generator must be square and skew"),
         (np.zeros((3, 3)), [0.1], "generator and angles must give at least one turn"),
         (AXIS_TURN, [], "generator and angles must give at least one turn"),
-        (AXIS_TURN, [0.1, 0.1], "angles must be distinct, got 0.1 more than once"),
+        (AXIS_TURN, [0.1, 0.1], "angles must be distinct, but 0.1 appears more than once"),
         (AXIS_TURN, [np.nan], "angles must be finite"),
-        (np.zeros((4, 4)), [0.1], r"turn must have shape \(3, 3\), got shape \(4, 4\)"),
-        (AXIS_TURN, None, r"turn must have shape \(any, 3, 3\), got shape \(3, 3\)"),
+        (np.zeros((4, 4)), [0.1], r"turn must have shape \(3, 3\), not shape \(4, 4\)"),
+        (AXIS_TURN, None, r"turn must have shape \(any, 3, 3\), not shape \(3, 3\)"),
         (np.zeros((0, 3, 3)), None, "turn must hold at least one matrix"),
-        ([np.eye(3), 2 * np.eye(3)], None, "turn must hold orthogonal matrices, got an error of 3 in matrix 1"),
+        ([np.eye(3), 2 * np.eye(3)], None, "turn must hold orthogonal matrices, but matrix 1 has an error of 3"),
     ],
 )
 def test_a_turn_that_is_none_is_named(turn, angles, message):
@@ -225,12 +228,12 @@ def test_an_array_bank_takes_any_dictionaries_and_supports():
     ("supports", "strengths", "message"),
     [
         ([], 1.0, "strengths must hold at least one support"),
-        ([(0, 2)], 1.0, "an atom of a support must be a whole number between 0 and 1, got 2"),
-        ([(0, 0)], 1.0, "a support must be distinct, got 0 more than once"),
+        ([(0, 2)], 1.0, "an atom of a support must be a whole number between 0 and 1, not 2"),
+        ([(0, 0)], 1.0, "a support must be distinct, but 0 appears more than once"),
         ([(0,), (1,), (0,)], 1.0, "strengths must hold distinct supports"),
-        ([(0,)], 0.0, "the strength of atom 0 must be finite and above 0, got 0.0"),
-        ([(1,)], [1.0, np.nan], "the strength of atom 1 must be finite and above 0, got nan"),
-        ([(0,)], [1.0, 1.0, 1.0], r"strengths must be one number or 2, got shape \(3,\)"),
+        ([(0,)], 0.0, "the strength of atom 0 must be finite and above 0, not 0.0"),
+        ([(1,)], [1.0, np.nan], "the strength of atom 1 must be finite and above 0, not nan"),
+        ([(0,)], [1.0, 1.0, 1.0], r"strengths must be one number or 2, not shape \(3,\)"),
     ],
 )
 def test_an_array_bank_names_what_is_wrong(supports, strengths, message):
@@ -242,5 +245,5 @@ def test_regions_with_long_names_go_in_tuples():
     library = Library(["x", "y"], ["left", "right"], [[0.0], [1.0]], np.eye(2))
     bank = library_bank(library, [("left",), ("left", "right")], {"left": 1.0, "right": 2.0})
     assert bank.explanation(1).ids == ("x", "y")
-    with pytest.raises(MisuseError, match=r"got 'l'\. Write longer names in a tuple"):
+    with pytest.raises(MisuseError, match=r"not 'l'\. Write longer names in a tuple"):
         library_bank(library, ["left"], {"left": 1.0})

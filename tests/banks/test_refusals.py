@@ -45,11 +45,11 @@ def made_bank(**options):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"unit": 3}, "unit must be a text, got 3"),
-        ({"regions": ["A"]}, "regions must name one region for each of the 3 ids, got 1 regions"),
-        ({"responses": np.eye(4)}, r"responses must have one column for each of the 3 ids, got shape \(4, 4\)"),
-        ({"responses": 2.0 * ATOMS}, "responses must have columns of norm 1, got norm 2"),
-        ({"extents": -np.ones((3, 1))}, r"extents must be at least 0, got -1\.0"),
+        ({"unit": 3}, "unit must be a text, not 3"),
+        ({"regions": ["A"]}, "regions must name one region for each of the 3 ids, not 1 regions"),
+        ({"responses": np.eye(4)}, r"responses must have one column for each of the 3 ids, not shape \(4, 4\)"),
+        ({"responses": 2.0 * ATOMS}, "responses must have columns of norm 1, not norm 2"),
+        ({"extents": -np.ones((3, 1))}, r"extents must be at least 0, not -1\.0"),
         ({"extents": np.ones((2, 1))}, "extents must have shape"),
         ({"coordinates": [[0.0], [np.nan], [1.0]]}, "coordinates must be finite"),
         ({"ids": ["a", "a", "c"]}, "ids must"),
@@ -63,14 +63,14 @@ def test_a_library_that_is_none_is_refused(change, message):
 
 def test_a_bank_has_one_strength_for_all_atoms_of_a_region():
     states = library_bank(Library(**NAMES), ["A"], {"A": 1.0, "B": 1.0}, counts={"A": (2, 2)}).states
-    with pytest.raises(MisuseError, match=r"strengths must be the same for all atoms of a region, got others at atoms"):
+    with pytest.raises(MisuseError, match=r"strengths must be the same for all atoms of a region, not others at atoms"):
         Bank(states, np.array([[1.0, 2.0, 0.0]]), *(product_grid(),) * 2)
 
 
 def test_more_supports_than_a_bank_may_have_are_refused_before_they_are_listed():
     check_supports(MOST_SUPPORTS)
     with pytest.raises(
-        MisuseError, match=r"supports must number at most 1,048,576, with their strengths, got 1,048,577"
+        MisuseError, match=r"supports must number at most 1,048,576, with their strengths, not 1,048,577"
     ):
         check_supports(MOST_SUPPORTS + 1)
 
@@ -78,8 +78,8 @@ def test_more_supports_than_a_bank_may_have_are_refused_before_they_are_listed()
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ({"A": (0, 1)}, "the least count of region 'A' must be a whole number between 1 and 1, got 0"),
-        ({"A": (1, 3)}, "count of region 'A' must be a whole number between 1 and 2, got 3"),
+        ({"A": (0, 1)}, "the least count of region 'A' must be a whole number between 1 and 1, not 0"),
+        ({"A": (1, 3)}, "count of region 'A' must be a whole number between 1 and 2, not 3"),
         ({"C": (1, 1)}, "counts|regions"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_question_about_another_bank_is_refused():
 
 def test_states_learnt_from_no_row_are_refused():
     rows = np.random.default_rng(0).standard_normal((30, 4))
-    with pytest.raises(MisuseError, match="split must leave rows to the proposal, got none"):
+    with pytest.raises(MisuseError, match="split must leave rows to the proposal, but it leaves none"):
         bootstrap_states(rows, undivided_rows(30), 2, n_states=2)
 
 
@@ -133,7 +133,7 @@ def made_cover(**options):
 
 
 def test_covers_of_nothing_or_with_parameters_that_have_no_ends_are_refused():
-    with pytest.raises(MisuseError, match="boxes must be of at least one region, got none"):
+    with pytest.raises(MisuseError, match="boxes must be of at least one region, but there is none"):
         cover_boxes(PEAK, {}, snr=5.0, eta=0.5)
     for values in ([1.0], [0.9, 1.0, 1.1], [1.1, 0.9]):
         with pytest.raises(MisuseError, match="parameter 'width' must have two values, a lower and an upper end"):
@@ -144,7 +144,7 @@ def test_a_cover_whose_response_nobody_knows_says_so():
     cover = made_cover()
     assert cover.known_response is cover.response
     unknown = replace(cover, response=None)
-    with pytest.raises(MisuseError, match="cover must have a response that can be worked out, got none"):
+    with pytest.raises(MisuseError, match="cover must have a response that can be worked out, but it has none"):
         _ = unknown.known_response
 
 
@@ -235,14 +235,14 @@ def test_the_bottleneck_is_the_best_of_all_permutations(seed, size, levels):
     [
         (
             lambda: hausdorff_distance(np.zeros((3, 0)), np.eye(3)),
-            "first must hold at least one atom, got an empty set",
+            "first must hold at least one atom, not an empty set",
         ),
-        (lambda: physical_diameter([]), "targets must hold at least one target, got an empty collection"),
+        (lambda: physical_diameter([]), "targets must hold at least one target, not an empty collection"),
         (lambda: physical_diameter([np.eye(3), np.eye(4)]), r"targets\[1\] must have shape"),
         (lambda: physical_diameter([np.zeros((3, 0))]), r"targets\[0\] must hold at least one atom"),
         (lambda: projective_distances(np.eye(3), 2.0 * np.eye(3)), "second must have columns of norm 1"),
         (lambda: marked_distance(2, np.eye(3), 0, np.eye(3)), "mark must"),
-        (lambda: bottleneck_assignment(np.zeros((2, 3))), r"cost must be square, got shape \(2, 3\)"),
+        (lambda: bottleneck_assignment(np.zeros((2, 3))), r"cost must be square, not shape \(2, 3\)"),
         (lambda: bottleneck_assignment(np.zeros((0, 0))), "number of rows of cost must"),
     ],
 )

@@ -135,7 +135,7 @@ def test_a_table_is_a_copy_that_does_not_change():
 def test_a_bank_without_a_library_is_refused_with_a_remedy():
     arrays = array_bank(np.eye(2)[None], [(0,)])
     with pytest.raises(
-        MisuseError, match=r"bank must have states drawn from a library, got dictionaries alone\. .*table_regions"
+        MisuseError, match=r"bank must have states drawn from a library, not dictionaries alone\. .*table_regions"
     ):
         bank_regions(arrays)
 
@@ -144,13 +144,13 @@ def test_a_bank_without_a_library_is_refused_with_a_remedy():
     ("call", "message"),
     [
         (lambda: table_regions({}), "columns must name at least one region"),
-        (lambda: table_regions({"A": ["a"], "B": ["b", "b"]}), r"columns must be equally long, got lengths \[1, 2\]"),
+        (lambda: table_regions({"A": ["a"], "B": ["b", "b"]}), r"columns must be equally long, not lengths \[1, 2\]"),
         (lambda: table_regions({"A": [None]}), "elements must be distinct and at least one in region 'A'"),
-        (lambda: table_regions({"A": ["a"]}, coordinates={"B": {"b": 1}}), r"coordinates must .* got 'B'"),
+        (lambda: table_regions({"A": ["a"]}, coordinates={"B": {"b": 1}}), r"coordinates must .* not 'B'"),
         (lambda: table_regions({"A": ["z"]}, coordinates={"A": {"a": 1}}), r"columns\['A'\] must hold None or one of"),
         (lambda: table_regions({"A": ["a", "b"]}, coordinates={"A": {"a": 1, "b": (1, 2)}}), "same number of entries"),
         (lambda: table_regions({"A": ["a"]}, coordinates={"A": {"a": np.nan}}), r"places\['A'\] must be finite"),
-        (lambda: table_regions({"A": ["a"]}, strengths={"B": [1.0]}), r"strengths must .* got 'B'"),
+        (lambda: table_regions({"A": ["a"]}, strengths={"B": [1.0]}), r"strengths must .* not 'B'"),
         (lambda: table_regions({"A": ["a"]}, strengths={"A": [1.0, 2.0]}), "strengths must be equally long"),
         (lambda: table_regions({"A": ["a"]}, strengths={"A": [0.0]}), "represented must be positive where"),
         (lambda: table_regions({"A": ["a", None]}, strengths={"A": [1.0, -1.0]}), "represented must be positive where"),

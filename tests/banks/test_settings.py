@@ -205,12 +205,12 @@ def test_states_without_settings_have_none():
     ("changes", "message"),
     [
         ({"names": ("gain", "width")}, r"values must have shape \(any, 2\)"),
-        ({"values": [[0.5], [0.5]]}, r"values must hold distinct settings, got \[0.5\] again in row 1"),
-        ({"values": [[0.5]]}, r"responses must have shape \(1, 4, 2\), got shape \(2, 4, 2\)"),
-        ({"responses": np.ones((2, 3, 2))}, r"responses must have shape \(2, 4, 2\), got shape \(2, 3, 2\)"),
+        ({"values": [[0.5], [0.5]]}, r"values must hold distinct settings, but \[0.5\] appears again in row 1"),
+        ({"values": [[0.5]]}, r"responses must have shape \(1, 4, 2\), not shape \(2, 4, 2\)"),
+        ({"responses": np.ones((2, 3, 2))}, r"responses must have shape \(2, 4, 2\), not shape \(2, 3, 2\)"),
         (
             {"responses": np.stack([np.eye(4)[:, :2], np.diag([1.0, 3.0, 1.0, 1.0])[:, :2]])},
-            "responses must have columns of norm 1, got norm 3 in setting 1, element 1",
+            "responses must have columns of norm 1, but the norm is 3 in setting 1, element 1",
         ),
         ({"responses": np.full((2, 4, 2), np.nan)}, "responses must be finite"),
     ],

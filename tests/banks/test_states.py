@@ -88,7 +88,7 @@ def test_states_that_no_index_can_count_are_refused():
     regions = [f"R{i // 2}" for i in range(128)]
     library = Library(ids, regions, np.zeros((128, 1)), np.eye(128))
     with pytest.raises(
-        MisuseError, match="states must number fewer than 9223372036854775808, got 18446744073709551616"
+        MisuseError, match="states must number fewer than 9223372036854775808, not 18446744073709551616"
     ):
         library_states(library, library.region_names)
 
@@ -101,15 +101,15 @@ def library(**changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ids": ["a", "a"]}, "ids must be distinct, got 'a' more than once"),
+        ({"ids": ["a", "a"]}, "ids must be distinct, but 'a' appears more than once"),
         ({"ids": []}, "ids must name at least one element"),
-        ({"ids": ["a", ""]}, "ids must be a list of nonempty texts, got ''"),
-        ({"ids": "ab"}, "ids must be a list of nonempty texts, got 'ab'"),
-        ({"regions": ["L"]}, "regions must name one region for each of the 2 ids, got 1 regions"),
+        ({"ids": ["a", ""]}, "ids must be a list of nonempty texts, not ''"),
+        ({"ids": "ab"}, "ids must be a list of nonempty texts, not 'ab'"),
+        ({"regions": ["L"]}, "regions must name one region for each of the 2 ids, not 1 regions"),
         ({"coordinates": [0.0, 1.0]}, r"coordinates must have shape \(2, any\)"),
-        ({"coordinates": [[0.0], [np.nan]]}, r"coordinates must be finite, got nan at index \(1, 0\)"),
-        ({"responses": np.eye(3)}, r"responses must have one column for each of the 2 ids, got shape \(3, 3\)"),
-        ({"responses": 2 * np.eye(2)}, "responses must have columns of norm 1, got norm 2 in column 0"),
+        ({"coordinates": [[0.0], [np.nan]]}, r"coordinates must be finite, not nan at index \(1, 0\)"),
+        ({"responses": np.eye(3)}, r"responses must have one column for each of the 2 ids, not shape \(3, 3\)"),
+        ({"responses": 2 * np.eye(2)}, "responses must have columns of norm 1, but the norm is 2 in column 0"),
         ({"responses": [[1.0, np.nan], [0.0, 1.0]]}, "responses must be finite"),
     ],
 )
@@ -122,8 +122,8 @@ def test_a_library_names_what_is_wrong_with_it(changes, message):
     ("regions", "message"),
     [
         ((), "regions must name at least one region"),
-        (("L", "L"), "regions must be distinct, got 'L' more than once"),
-        (("L", "M"), r"region must hold at least one element \(regions: 'L', 'R'\), got 'M'"),
+        (("L", "L"), "regions must be distinct, but 'L' appears more than once"),
+        (("L", "M"), r"region must hold at least one element \(regions: 'L', 'R'\), not 'M'"),
     ],
 )
 def test_states_name_the_region_that_has_no_elements(regions, message):
@@ -137,7 +137,7 @@ def test_a_region_without_elements_has_no_members():
 
 
 def test_shared_columns_must_be_as_wide_as_the_responses():
-    with pytest.raises(MisuseError, match=r"extra must have shape \(2, any\), got shape \(3, 1\)"):
+    with pytest.raises(MisuseError, match=r"extra must have shape \(2, any\), not shape \(3, 1\)"):
         library_states(library(), ("L",), np.eye(3)[:, :1])
 
 
@@ -146,7 +146,7 @@ def test_shared_columns_must_be_as_wide_as_the_responses():
     [
         (np.eye(2), r"dictionaries must have shape \(any, any, any\)"),
         (np.zeros((0, 2, 2)), "dictionaries must hold at least one state, row and atom"),
-        ([np.eye(2), 3 * np.eye(2)], "dictionaries must have columns of norm 1, got norm 3 in state 1, atom 0"),
+        ([np.eye(2), 3 * np.eye(2)], "dictionaries must have columns of norm 1, but the norm is 3 in state 1, atom 0"),
         ([[[np.inf]]], "dictionaries must be finite"),
     ],
 )

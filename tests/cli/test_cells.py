@@ -63,22 +63,22 @@ def test_help_says_how_complex_rows_stand(rows):
 
 
 def test_another_width_is_told_in_columns_and_channels(rows):
-    rule = "rows - must have 8 columns: real and imaginary part of 4 channels, or 4 as 1+2j, got 4 in line 2."
+    rule = "rows - must have 8 columns: real and imaginary part of 4 channels, or 4 as 1+2j, not 4 in line 2."
     assert str(watched("\n" + lines(rows, lambda z: repr(z.real))).exception) == rule
     few = str(watched(lines(rows[:, :3], str)).exception)
-    assert few.endswith("got 3 in line 1.")
+    assert few.endswith("not 3 in line 1.")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x1,2\n3,4\n", "be numbers between commas, got 'x1' in line 1"),
-        ("a,b\n\n3,4\n5,x\n", "be numbers between commas, got 'x' in line 4"),
-        ("a,b\nc,d\n", "be numbers between commas, got 'c' in line 2"),
-        ("1,2\n\n3,nan\n", "be finite, got nan in line 3, column 2"),
-        ("1,2\n1_0,2\n", "be numbers between commas, got '1_0' in line 2"),
-        ("1,2\n,,\n", "be numbers between commas, got none in line 2"),
-        ("1,2\n1+2j,2\n", "be real numbers, got '1\\+2j' in line 2"),
+        ("x1,2\n3,4\n", "be numbers between commas, not 'x1' in line 1"),
+        ("a,b\n\n3,4\n5,x\n", "be numbers between commas, not 'x' in line 4"),
+        ("a,b\nc,d\n", "be numbers between commas, not 'c' in line 2"),
+        ("1,2\n\n3,nan\n", "be finite, not nan in line 3, column 2"),
+        ("1,2\n1_0,2\n", "be numbers between commas, not '1_0' in line 2"),
+        ("1,2\n,,\n", "be numbers between commas, but line 2 has none"),
+        ("1,2\n1+2j,2\n", "be real numbers, not '1\\+2j' in line 2"),
     ],
 )
 def test_what_is_no_row_is_named_by_its_line(tmp_path, text, message):
@@ -89,7 +89,7 @@ def test_what_is_no_row_is_named_by_its_line(tmp_path, text, message):
 
 def test_complex_cells_in_some_lines_only_are_refused(tmp_path):
     (tmp_path / "rows.csv").write_text("1,2\n1+2j,2\n")
-    with pytest.raises(MisuseError, match=r"as 1\+2j in all lines or in none, got '1\+2j' in line 2"):
+    with pytest.raises(MisuseError, match=r"as 1\+2j in all lines or in none, not '1\+2j' in line 2"):
         [*blocks(str(tmp_path / "rows.csv"), 1, follow=False, widths=(2,), is_complex=True)]
 
 

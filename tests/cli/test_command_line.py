@@ -162,7 +162,7 @@ def test_a_bank_that_is_too_large_is_refused_before_anything_is_loaded_to_build_
     assert codes == ["2"] * len(commands)  # and none of the modules
     assert len(messages) == len(commands)
     for message in messages:
-        assert "must describe at most 200,000,000 explanations, got 1,099,511,627,776 or more" in message
+        assert "must describe at most 200,000,000 explanations, not 1,099,511,627,776 or more" in message
 
 
 # A second region beside that of the project of a cover: some 10^4 explanations.
@@ -177,7 +177,7 @@ LARGE_COVERS = {
     "need at most 1048576 cells": [("snr = 80.0", "snr = 1e9")],
     "describe at most 200,000,000 explanations": [("snr = 80.0", "snr = 1e4")],
     "the range of the strength of 'B' must need at most 1048576 cells": [("strength = 1.0", SOME), ("0.25", "1e-9")],
-    "explanations, got": [("strength = 1.0", SOME), ("strength = 1.0", SOME)],
+    "explanations, not": [("strength = 1.0", SOME), ("strength = 1.0", SOME)],
 }
 
 
@@ -234,7 +234,7 @@ def test_cells_of_many_regions_are_counted_and_not_listed(cover):
     path = cover(snr, ("[cover.box.line]", f"{boxes}[cover.box.line]"), ("[regions.line]", f"{regions}[regions.line]"))
     _, most = cost(path)
     assert most < 10e6
-    assert "describe at most 200,000,000 explanations, got about 10^1" in program("run", path).stderr
+    assert "describe at most 200,000,000 explanations, not about 10^1" in program("run", path).stderr
 
 
 def test_negative_control_a_bank_of_two_loads_the_engine(huge):
@@ -254,7 +254,7 @@ RAISES = "from physupport._errors import MisuseError\n@app.command()\ndef wrong(
 def test_an_argument_that_breaks_a_rule_ends_in_one_message_and_code_two():
     answer = program("wrong", setup=RAISES.format(error="MisuseError('alpha', 'lie below 1', 2)"))
     assert answer.returncode == 2
-    assert answer.stderr == "physupport: alpha must lie below 1, got 2.\n"
+    assert answer.stderr == "physupport: alpha must lie below 1, not 2.\n"
     assert answer.stdout == ""
 
 
@@ -267,7 +267,7 @@ def test_an_unknown_option_ends_with_code_two():
 
 def test_misuse_never_commands_the_terminal():
     answer = program("wrong", setup=RAISES.format(error="MisuseError('x', 'be plain', 'a\\x1b[2Jb')"))
-    assert answer.stderr == "physupport: x must be plain, got a\\x1b[2Jb.\n"
+    assert answer.stderr == "physupport: x must be plain, not a\\x1b[2Jb.\n"
 
 
 PEAK = 'kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15'
@@ -299,7 +299,7 @@ def test_a_trusted_function_that_fails_is_misuse_in_one_message(project):
     answer = program("run", str(folder), "--trust")
     assert answer.returncode == 2
     assert answer.stderr.startswith("physupport: project.toml: elements")
-    assert answer.stderr.endswith("got RuntimeError: no answer.\n")
+    assert answer.stderr.endswith("not RuntimeError: no answer.\n")
     assert answer.stderr.count("\n") == 1
 
 

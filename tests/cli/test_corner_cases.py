@@ -43,7 +43,7 @@ def test_what_may_never_end_is_refused_unread(tmp_path, command, kind):
     path = tmp_path / "pipe" if kind == "FIFO" else "/dev/zero"
     if kind == "FIFO":
         os.mkfifo(path)
-    assert "must be a file, got a device or a pipe" in refusal(*command, path)
+    assert "must be a file, not a device or a pipe" in refusal(*command, path)
 
 
 def test_standard_input_that_does_not_end_is_refused(monkeypatch):
@@ -51,7 +51,7 @@ def test_standard_input_that_does_not_end_is_refused(monkeypatch):
     assert run("verify", "-", text="{" * 2**21).exit_code == 3  # read, and no report
     message = refusal("verify", "-", text="{" * (2**21 + 1))
     assert (
-        message == "report must have at most 2,097,152 characters on standard input, got more. Name the file instead."
+        message == "report must have at most 2,097,152 characters on standard input, not more. Name the file instead."
     )
 
 
@@ -73,7 +73,7 @@ def test_a_page_needs_a_folder_that_exists(finished, wrong):
 def test_rows_are_given_by_the_streams_of_the_report_each_once(finished):
     report, rows = finished / "report" / "report.json", finished / "deployment.npy"
     assert run("verify", report, "--data", f"deployment={rows}").exit_code == 0
-    assert "must name streams of the report, deployment, got 'signal'" in refusal(
+    assert "must name streams of the report, deployment, not 'signal'" in refusal(
         "verify", report, "--data", f"signal={rows}"
     )
     twice = ["--data", f"deployment={rows}", "--data", f"deployment={rows}"]
@@ -87,13 +87,13 @@ def test_rows_of_another_number_of_axes_and_files_of_another_kind_are_refused(fi
     report = finished / "report" / "report.json"
     np.save(tmp_path / "cube.npy", np.zeros((2, 3, 4)))
     told = refusal("verify", report, "--data", f"deployment={tmp_path / 'cube.npy'}")
-    assert "have two axes, rows and channels, got shape (2, 3, 4)" in told
+    assert "have two axes, rows and channels, not shape (2, 3, 4)" in told
     (tmp_path / "rows.txt").write_text("1,2\n")
     told = refusal("verify", report, "--data", tmp_path / "rows.txt")
-    assert "be an .npz file of tables, got '.txt'. Other files are given by stream, as calibration=FILE." in told
+    assert "be an .npz file of tables, not '.txt'. Other files are given by stream, as calibration=FILE." in told
     np.savez(tmp_path / "rows.npz", deployment=np.array(["a", "b"]))
     told = refusal("verify", report, "--data", tmp_path / "rows.npz")
-    assert "hold a table of numbers for each stream, got 'deployment'" in told
+    assert "hold a table of numbers for each stream, not 'deployment'" in told
 
 
 def test_rows_that_are_not_those_of_the_report_end_with_code_three(finished, tmp_path):
@@ -112,13 +112,13 @@ def test_a_report_that_says_nothing_of_its_streams_is_refused_and_not_a_fault(tm
 
 @pytest.mark.parametrize("count", [0, -3])
 def test_workers_are_at_least_one(finished, count):
-    assert f"be a whole number at least 1, got {count}" in refusal("run", finished / "project.toml", "--workers", count)
+    assert f"be a whole number at least 1, not {count}" in refusal("run", finished / "project.toml", "--workers", count)
 
 
 def test_workers_are_no_more_than_the_threads_of_a_process_that_runs_already(monkeypatch):
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 2)
     before = numba.get_num_threads()
-    with pytest.raises(MisuseError, match="--workers must be at most the 2 threads that this process has, got 3"):
+    with pytest.raises(MisuseError, match="--workers must be at most the 2 threads that this process has, not 3"):
         use_threads(3, "--workers")
     use_threads(1, "--workers")
     assert numba.get_num_threads() == 1
@@ -151,5 +151,5 @@ def test_rows_come_from_standard_input_too(monkeypatch):
 
 
 def test_a_file_that_is_not_there_is_one_message(tmp_path):
-    with pytest.raises(MisuseError, match="must be a readable file, got No such file or directory"):
+    with pytest.raises(MisuseError, match="must be a readable file, not No such file or directory"):
         [*blocks(str(tmp_path / "none.csv"), 2, follow=False)]

@@ -43,7 +43,7 @@ def contents(folder):
     [
         (["map", "--signals", "signals.npy", "--out", "map", "--quiet"], 10_000, "--out must be .*map/map.html"),
         (["map", "--signals", "signals.npy", "--out", "map", "--signal", "3", "--quiet"], 200, "--out must be"),
-        (["show", "report", "--html", "page.html"], 10_000, "--html must name a file that can be written, got 'page"),
+        (["show", "report", "--html", "page.html"], 10_000, "--html must name a file that can be written, not 'page"),
         (["run", "--quiet"], 10_000, "output.folder must be"),
         (["init", "made/here"], 10_000, "folder must be one that can be written"),
     ],
@@ -62,7 +62,7 @@ def test_what_is_there_stays_and_the_message_names_it(written, small_files, argu
 
 def test_an_example_is_written_as_a_whole_or_not_at_all(tmp_path, small_files):
     (tmp_path / "mine.txt").write_text("mine")
-    with small_files(10_000), pytest.raises(MisuseError, match=r"folder must be one that can be written, got .*large"):
+    with small_files(10_000), pytest.raises(MisuseError, match=r"folder must be one that can be written, not .*large"):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     assert (tmp_path / "project.toml") in write_example(tmp_path)
@@ -87,7 +87,7 @@ def test_a_map_whose_folder_was_damaged_is_told_by_option_and_file_and_done_agai
     error = CliRunner().invoke(app, arguments).exception
     assert isinstance(error, MisuseError)
     assert str(error) == (
-        "--out: map/first_hashes.npy must be as the map was written, got 0 bytes instead of 160. "
+        "--out: map/first_hashes.npy must be as the map was written, not 0 bytes instead of 160. "
         "Delete it: the same call does all blocks again."
     )
     (written / "map/first_hashes.npy").unlink()

@@ -52,7 +52,7 @@ def written(tmp_path_factory, write_peaks):
 UNSOUND = "hold facts that fit together"
 MISSING = [
     (("inputs", 0, "shape"), UNSOUND),
-    (("inputs",), "details must hold 'inputs', got none"),
+    (("inputs",), "details must hold 'inputs', not none"),
     (("misfit", 0, "z"), UNSOUND),
     (("library", "responses"), UNSOUND),
 ]

@@ -120,7 +120,7 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder, write):
     (folder / "arriving.csv").write_text("1,2\n3,x\n")
     assert "line 2" in str(CliRunner().invoke(app, ["watch", "arriving.csv"]).exception)
     (folder / "arriving.csv").write_text("1,2\n3\n")
-    assert "2 numbers in every line, as before, got 1 in line 2" in str(
+    assert "2 numbers in every line, as before, not 1 in line 2" in str(
         CliRunner().invoke(app, ["watch", "arriving.csv"]).exception
     )
 
@@ -161,7 +161,7 @@ def test_the_line_of_a_look_says_how_many_elements_are_left_beside_those_it_name
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"1,2\n3,4,5\n", "have 2 numbers in every line, as before, got 3 in line 2"),
+        (b"1,2\n3,4,5\n", "have 2 numbers in every line, as before, not 3 in line 2"),
         (b"\x93NUMPY", "be text, one row of numbers a line"),
         (bytes(2**24), "be lines of fewer than 16,777,216 characters"),
     ],
@@ -234,14 +234,14 @@ def test_no_rows_are_told(folder, write):
 def test_a_folder_that_is_no_map_is_not_written_into(folder, write):
     write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--out", "."])
-    assert "--out must be a new folder or an empty one, got .. Name another." in str(ran.exception)
+    assert "--out must be a new folder or an empty one, not .. Name another." in str(ran.exception)
 
 
 @pytest.mark.parametrize("one", [[], ["--signal", "1"]])
 def test_a_folder_that_cannot_be_made_is_refused(folder, write, one):
     write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--out", "rows.npy/inside", *one])
-    assert "--out must be a folder that can be made and written to, got rows.npy/inside" in str(ran.exception)
+    assert "--out must be a folder that can be made and written to, not rows.npy/inside" in str(ran.exception)
 
 
 def test_a_scheduler_that_does_not_answer_is_refused_after_seconds(write, monkeypatch):
@@ -252,7 +252,7 @@ def test_a_scheduler_that_does_not_answer_is_refused_after_seconds(write, monkey
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         ran = CliRunner().invoke(app, ["map", "--scheduler", address])
-    assert f"answers, got {address} (Timed out trying to connect to {address} after 1 s)" in str(ran.exception)
+    assert f"answers, not {address} (Timed out trying to connect to {address} after 1 s)" in str(ran.exception)
     assert isinstance(ran.exception, MisuseError)
 
 
@@ -267,13 +267,13 @@ def test_what_listens_and_never_speaks_is_no_scheduler(write, monkeypatch):
         command = [sys.executable, "-c", program, "map", "--scheduler", address]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 2
-    assert f"address of one that answers, got {address} (no answer after 1.0 s)" in ran.stderr
+    assert f"address of one that answers, not {address} (no answer after 1.0 s)" in ran.stderr
 
 
 def test_a_scheduler_that_has_no_address_is_refused(write):
     write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--scheduler", "nowhere"])
-    assert "scheduler must be local, or the address of one that answers, got nowhere" in str(ran.exception)
+    assert "scheduler must be local, or the address of one that answers, not nowhere" in str(ran.exception)
 
 
 @pytest.fixture(scope="module")

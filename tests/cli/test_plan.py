@@ -104,10 +104,10 @@ def test_order_signs_and_support_of_own_atoms_are_respected(write):
     [
         (
             ATOMS[:, :4],
-            "must have q rows, 3 to 8, and q + 1 columns, the separated atom last, got 4 rows and 4 columns",
+            "must have q rows, 3 to 8, and q + 1 columns, the separated atom last, not 4 rows and 4 columns",
         ),
-        (2.0 * ATOMS, "must have columns of norm 1, got norm 2 in column"),
-        (np.where(np.eye(4, 5) == 1, np.nan, ATOMS), "must be finite, got nan at index (0, 0)"),
+        (2.0 * ATOMS, "must have columns of norm 1, but the norm is 2 in column"),
+        (np.where(np.eye(4, 5) == 1, np.nan, ATOMS), "must be finite, not nan at index (0, 0)"),
         (ATOMS[:, [0, 0, 1, 2, 4]], "linearly independent"),
     ],
 )
@@ -120,16 +120,16 @@ def test_a_table_that_breaks_a_rule_is_refused(write, table, message):
 def test_a_file_that_is_no_table_is_refused_by_name(tmp_path):
     missing = run("--dictionary", tmp_path / "none.csv").exception
     assert isinstance(missing, MisuseError)
-    assert str(missing).startswith(f"--dictionary {tmp_path / 'none.csv'} must be a readable file, got No such file")
+    assert str(missing).startswith(f"--dictionary {tmp_path / 'none.csv'} must be a readable file, not No such file")
     (tmp_path / "words.csv").write_text("1,2\n3,four\n")
     words = str(run("--dictionary", tmp_path / "words.csv").exception)
-    assert words.endswith("must hold numbers only, got '3,four' in line 2.")
+    assert words.endswith("must hold numbers only, not '3,four' in line 2.")
     (tmp_path / "ragged.csv").write_text("1,2\n3\n")
     ragged = str(run("--dictionary", tmp_path / "ragged.csv").exception)
-    assert "must have equally many numbers in every row, 2 as in the first, got 1 in line 2." in ragged
+    assert "must have equally many numbers in every row, 2 as in the first, not 1 in line 2." in ragged
     (tmp_path / "empty.csv").write_text("")
     empty = str(run("--dictionary", tmp_path / "empty.csv").exception)
-    assert empty.endswith("must hold a table of numbers, got an empty file.")
+    assert empty.endswith("must hold a table of numbers, but it is empty.")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     assert isinstance(run("--dictionary", tmp_path / "binary.csv").exception, MisuseError)
 
@@ -143,27 +143,30 @@ def test_a_byte_order_mark_is_no_part_of_the_table(write):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--coefficients", "1,x"], "--coefficients must be numbers separated by commas, got '1,x'."),
-        (["--amplitudes", "1"], "--amplitudes must be two numbers LOW,HIGH with 0 < LOW <= HIGH, got '1'."),
+        (["--coefficients", "1,x"], "--coefficients must be numbers separated by commas, not '1,x'."),
+        (["--amplitudes", "1"], "--amplitudes must be two numbers LOW,HIGH with 0 < LOW <= HIGH, not '1'."),
         (["--amplitudes", "2,1"], "--amplitudes must be two numbers LOW,HIGH with 0 < LOW <= HIGH"),
-        (["--calibration", "10.5"], "--calibration must be a whole number from 1 to 1e18, got 10.5."),
-        (["--deployment", "inf"], "--deployment must be a whole number from 1 to 1e18, got inf."),
-        (["--deployment", "1e40"], "--deployment must be a whole number from 1 to 1e18, got 1e+40."),
-        (["--sigma", "1e-300"], "--sigma must be within a factor 10^6 of the mean coefficient, 1, got 1e-300."),
+        (["--calibration", "10.5"], "--calibration must be a whole number from 1 to 1e18, not 10.5."),
+        (["--deployment", "inf"], "--deployment must be a whole number from 1 to 1e18, not inf."),
+        (["--deployment", "1e40"], "--deployment must be a whole number from 1 to 1e18, not 1e+40."),
+        (["--sigma", "1e-300"], "--sigma must be within a factor 10^6 of the mean coefficient, 1, not 1e-300."),
         (["--sigma", "1e300"], "--sigma must be within a factor 10^6"),
         (["--noise", "1e-300"], "--noise must lie between 1e-06 and 1e+06"),
         (["--noise", "1e12"], "--noise must lie between 1e-06 and 1e+06"),
         (["--alpha", "2"], "--alpha must lie strictly between 0 and 1"),
-        (["--coefficients", "1"], "--coefficients must be 2 to 3 numbers for 4 atoms, got 1."),
-        (["--turn", "--atoms", "3"], "--turn must come with at least 4 atoms, got 3."),
-        (["--support", "0"], "--support must hold as many atoms as --coefficients, 2, got 1."),
-        (["--support", "0,0.5"], "--support must be whole numbers, got 0.5."),
+        (["--coefficients", "1"], "--coefficients must be 2 to 3 numbers for 4 atoms, not 1."),
+        (["--turn", "--atoms", "3"], "--turn must come with at least 4 atoms, not 3."),
+        (["--support", "0"], "--support must hold as many atoms as --coefficients, 2, not 1."),
+        (["--support", "0,0.5"], "--support must be whole numbers, not 0.5."),
         (["--support", "0,9"], "--support must hold indices from 0 to 3"),
         (["--atoms", "2"], "--atoms must be a whole number between 3 and 8"),
         (["--atoms", "30"], "--atoms must be a whole number between 3 and 8"),
         (["--scale", "1.5"], "--scale must lie strictly between 0 and 1"),
         (["--p", "0.7"], "--p must"),
-        (["--p", "1e-200"], "--p must be large enough for calibration rows to see the atoms, got an information of 0."),
+        (
+            ["--p", "1e-200"],
+            "--p must be large enough for calibration rows to see the atoms, but the information is 0.",
+        ),
         (["--p", "1e-320"], "--p must be large enough for calibration rows to see the atoms"),
         (["--wanted", "-1"], "--wanted must lie strictly"),
         (["--separated", "1,2,3"], "--separated must be two numbers"),

@@ -198,7 +198,7 @@ def test_a_broken_count_is_refused_and_named(tmp_path, cell, said):
 
 
 @pytest.mark.parametrize(
-    ("cell", "said"), [("nan", "in channel 5"), ("", "got 299 of them"), ("-5", "-5 in channel 5")]
+    ("cell", "said"), [("nan", "in channel 5"), ("", "not 299 of them"), ("-5", "-5 in channel 5")]
 )
 def test_a_broken_count_of_an_spe_file_is_refused(tmp_path, cell, said):
     counts = ["7"] * 300
@@ -216,14 +216,14 @@ def test_a_broken_count_of_an_spe_file_is_refused(tmp_path, cell, said):
     [
         ({"detector": "NaI(Tl)"}, "^detector must be auto, HPGe, NaI"),
         ({"detector": {"tail": 2.0}}, "^detector.tail must be below 1"),
-        ({"nuclides": "Xx-1"}, "^nuclides must be nuclides with known decays, got 'Xx-1'"),
+        ({"nuclides": "Xx-1"}, "^nuclides must be nuclides with known decays, not 'Xx-1'"),
     ],
 )
 def test_python_names_its_arguments(keys, said):
     energies = 3.0 * np.arange(300) + 1.5
     with pytest.raises(MisuseError, match=said):
         identify((np.full(300, 7.0), energies), **{"nuclides": "Cs-137"} | keys)
-    with pytest.raises(MisuseError, match=r"^spectrum must .* got 2.5 in channel 5"):
+    with pytest.raises(MisuseError, match=r"^spectrum must .* not 2.5 in channel 5"):
         identify((np.where(np.arange(300) == 5, 2.5, 7.0), energies), nuclides="Cs-137", detector="NaI")
 
 

@@ -171,19 +171,19 @@ def test_quiet_says_nothing(quick):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--level", "2"], "--level must be below 1, got 2.0."),
-        (["--budget", "1.5"], "--budget must be a whole number of queries, or a share between 0.0 and 1.0, got 1.5."),
-        (["--budget", "many"], "--budget must be a number, got 'many'."),
+        (["--level", "2"], "--level must be below 1, not 2.0."),
+        (["--budget", "1.5"], "--budget must be a whole number of queries, or a share between 0.0 and 1.0, not 1.5."),
+        (["--budget", "many"], "--budget must be a number, not 'many'."),
         (
             ["--policy", "guess"],
-            "--policy must be 'regional', 'endpoints', 'fixed', 'random' or 'farthest', got 'guess'.",
+            "--policy must be 'regional', 'endpoints', 'fixed', 'random' or 'farthest', not 'guess'.",
         ),
-        (["--workers", "0"], "--workers must be a whole number at least 1, got 0."),
+        (["--workers", "0"], "--workers must be a whole number at least 1, not 0."),
         (["--out", ""], "--out must hold nothing but an earlier report"),
         (["--resume", "--dry-run"], "--resume must come without --dry-run"),
         (
             ["--resume", "--level", "0.2"],
-            "project.toml: output.folder: report must be of the same protocol, got another: ",
+            "project.toml: output.folder: report must be of the same protocol, not another: ",
         ),
     ],
 )
@@ -324,7 +324,7 @@ def test_a_spent_budget_can_be_raised(quick):
     assert "the budget was raised from 3 to 20" in checked.stderr
     assert checked.exit_code == 0
     shutil.rmtree(quick / "report")
-    assert "output.folder must hold the report to go on from, got none in" in str(
+    assert "output.folder must hold the report to go on from, not none in" in str(
         program("run", quick, "--resume").exception
     )
 

@@ -9,8 +9,8 @@ import pytest
 
 from physupport.project import load_project, run_project
 
-CLOSED_OUTPUT = "standard output must take what is written to it, got Bad file descriptor."
-FULL_OUTPUT = "standard output must take what is written to it, got No space left on device."
+CLOSED_OUTPUT = "standard output must take what is written to it, not Bad file descriptor."
+FULL_OUTPUT = "standard output must take what is written to it, not No space left on device."
 
 
 @pytest.fixture(scope="module")
@@ -103,4 +103,4 @@ def test_output_is_the_same_as_through_a_pipe(project, verified):
 def test_rows_that_cannot_be_read_any_more_are_one_message(project):
     code, output, errors = ran(project, "watch /proc/self/mem --project .")
     assert (code, output) == (2, "")
-    assert errors == "physupport: rows /proc/self/mem must be a readable file, got Input/output error.\n"
+    assert errors == "physupport: rows /proc/self/mem must be a readable file, not Input/output error.\n"

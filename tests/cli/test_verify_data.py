@@ -31,7 +31,9 @@ def test_rows_that_cannot_be_told_from_channels_need_the_project(square):
     report = square / "report" / "report.json"
     error = run("verify", report, "--data", f"deployment={square}/deployment.npy").exception
     assert isinstance(error, MisuseError)
-    assert "must tell its rows from its channels by their numbers, got shape (24, 24). Give --project" in str(error)
+    assert "must tell its rows from its channels by their numbers, but its shape is (24, 24). Give --project" in str(
+        error
+    )
     assert run("verify", report, "--project", square).exit_code == 0
     np.savez(square / "rows.npz", deployment=np.load(square / "deployment.npy").T)
     assert run("verify", report, "--data", square / "rows.npz").exit_code == 0
@@ -119,4 +121,4 @@ def test_letters_of_all_scripts_stay_as_they_are():
 def test_a_page_that_cannot_be_written_is_one_message(square):
     error = run("show", square / "report", "--html", "/dev/full").exception
     assert isinstance(error, MisuseError)
-    assert "--html must name a file that can be written, got '/dev/full' (No space left on device)" in str(error)
+    assert "--html must name a file that can be written, but '/dev/full' cannot (No space left on device)" in str(error)

@@ -51,7 +51,7 @@ EIGHT = "402.1,402.9,403.8,404.6,405.5,406.2,407.1,408"
 )
 def test_a_header_of_numbers_is_asked_about(file, first, second):
     path = file(f"{first}\n{second}\n{second}\n")
-    with pytest.raises(MisuseError, match=r"what its first line of numbers is, got .* Set header = true if"):
+    with pytest.raises(MisuseError, match=r"what its first line of numbers is, not .* Set header = true if"):
         table(path)
     names, values = tuple(first.split(",")), [float(cell) for cell in second.split(",")]
     found = read_table(path, channels=1, label="deployment", header=True)
@@ -77,9 +77,9 @@ def test_a_first_line_like_the_second_is_data(file, content):
 
 def test_a_header_is_given_for_text_only(file, tmp_path):
     np.save(tmp_path / "data.npy", np.eye(2))
-    with pytest.raises(MisuseError, match=r"without a header, which only \.csv files have, got header=True"):
+    with pytest.raises(MisuseError, match=r"without a header, which only \.csv files have, not header=True"):
         read_array(tmp_path / "data.npy", header=True)
-    with pytest.raises(MisuseError, match="must hold numbers, got 'a' in line 1, column 1"):
+    with pytest.raises(MisuseError, match="must hold numbers, not 'a' in line 1, column 1"):
         read_array(file("a,b\n1,2\n"), header=False)
 
 
@@ -113,27 +113,27 @@ def test_one_complex_number_makes_a_table_complex(file):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("a,b\n1,2\n3\n", "must have 2 cells in every line, as in the first, got 1 cells in line 3."),
-        ("1,2\n3,4,5\n", "must have 2 cells in every line, as in the first, got 3 cells in line 2."),
-        ("a,b\n1,2\n3,x\n", "must hold numbers, got 'x' in line 3, column 2."),
-        ("a,b\n1,2\n,4\n", "must hold numbers, got no cell in line 3, column 1."),
-        ("1+1j,2\n3,x\n", "must hold numbers, got 'x' in line 2, column 2."),
-        ("a,b\n1,2\n3,1_000\n", "must hold numbers, got '1_000' in line 3, column 2."),
-        ("1,2\n1_0,2\n", "must hold numbers, got '1_0' in line 2, column 1."),
-        ("1,2\n1+1j,1_0\n", "must hold numbers, got '1_0' in line 2, column 2."),
-        ("1+1j,2\n1_0+1j,2\n", "must hold numbers, got '1_0+1j' in line 2, column 1."),
-        ("1+1j,2\n3,j\n", "must hold numbers, got 'j' in line 2, column 2."),
-        ("1;2\n3;4\n", "must hold numbers, got '3;4' in line 2, column 1. Commas separate cells"),
-        ("a,1\n3,4\n", "must hold only numbers, or only names, in its first line, got 'a' beside '1'."),
-        ("a,b\n", "must hold at least one line of numbers, got a header and nothing below it."),
-        ("a,a\n1,2\n", "must have columns of distinct names, got 'a' more than once."),
-        ("a,\n1,2\n", "must name all of its columns, got no name for number 2."),
-        ("1\n\n2\n", "must have no empty lines, got one before line 3."),
-        ("\n\n", "must hold at least one line, got an empty file."),
-        ("\ufeff", "must hold at least one line, got an empty file."),
-        ("größe\n1\n".encode("latin-1"), "must be UTF-8 text, got the byte 0xf6."),
-        ("a\n1\n".encode("utf-16"), "must be UTF-8 text, got the byte 0xff."),
-        ('a\n"1\n', "must be a CSV file, got unexpected end of data."),
+        ("a,b\n1,2\n3\n", "must have 2 cells in every line, as in the first, not 1 cells in line 3."),
+        ("1,2\n3,4,5\n", "must have 2 cells in every line, as in the first, not 3 cells in line 2."),
+        ("a,b\n1,2\n3,x\n", "must hold numbers, not 'x' in line 3, column 2."),
+        ("a,b\n1,2\n,4\n", "must hold numbers, not no cell in line 3, column 1."),
+        ("1+1j,2\n3,x\n", "must hold numbers, not 'x' in line 2, column 2."),
+        ("a,b\n1,2\n3,1_000\n", "must hold numbers, not '1_000' in line 3, column 2."),
+        ("1,2\n1_0,2\n", "must hold numbers, not '1_0' in line 2, column 1."),
+        ("1,2\n1+1j,1_0\n", "must hold numbers, not '1_0' in line 2, column 2."),
+        ("1+1j,2\n1_0+1j,2\n", "must hold numbers, not '1_0+1j' in line 2, column 1."),
+        ("1+1j,2\n3,j\n", "must hold numbers, not 'j' in line 2, column 2."),
+        ("1;2\n3;4\n", "must hold numbers, not '3;4' in line 2, column 1. Commas separate cells"),
+        ("a,1\n3,4\n", "must hold only numbers, or only names, in its first line, not 'a' beside '1'."),
+        ("a,b\n", "must hold at least one line of numbers, but it has a header and nothing below it."),
+        ("a,a\n1,2\n", "must have columns of distinct names, but 'a' appears more than once."),
+        ("a,\n1,2\n", "must name all of its columns, but number 2 has no name."),
+        ("1\n\n2\n", "must have no empty lines, but one comes before line 3."),
+        ("\n\n", "must hold at least one line, but it is empty."),
+        ("\ufeff", "must hold at least one line, but it is empty."),
+        ("größe\n1\n".encode("latin-1"), "must be UTF-8 text, not the byte 0xf6."),
+        ("a\n1\n".encode("utf-16"), "must be UTF-8 text, not the byte 0xff."),
+        ('a\n"1\n', "must be a CSV file, not unexpected end of data."),
     ],
 )
 def test_a_complaint_names_the_file_the_place_and_what_is_there(file, content, complaint):
@@ -156,11 +156,11 @@ def test_columns_without_lines_are_empty(file):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("A1,A,0.1\nA2,A,0.2\n", "must name its columns in the first line, got 'A1,A,0.1'."),
-        ("id,id\na,b\n", "must have columns of distinct names, got 'id' more than once."),
-        ("id, \na,b\n", "must name all of its columns, got no name for number 2."),
-        ("id,x\na\n", "must have 2 cells in every line, as in the first, got 1 cells in line 2."),
-        ("", "must hold at least one line, got an empty file."),
+        ("A1,A,0.1\nA2,A,0.2\n", "must name its columns in the first line, not 'A1,A,0.1'."),
+        ("id,id\na,b\n", "must have columns of distinct names, but 'id' appears more than once."),
+        ("id, \na,b\n", "must name all of its columns, but number 2 has no name."),
+        ("id,x\na\n", "must have 2 cells in every line, as in the first, not 1 cells in line 2."),
+        ("", "must hold at least one line, but it is empty."),
     ],
 )
 def test_columns_are_strict(file, content, complaint):

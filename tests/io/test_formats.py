@@ -108,7 +108,9 @@ def test_what_does_not_fit_into_memory_is_refused_unless_it_is_mapped(tmp_path, 
         if how in MAPPED:
             assert read_array(path).shape == REAL.shape
         else:
-            with pytest.raises(MisuseError, match=r"hold '/?data' of a size that fits into memory, got 168 bytes"):
+            with pytest.raises(
+                MisuseError, match=r"hold '/?data' of a size that fits into memory, but it needs 168 bytes"
+            ):
                 read_array(path)
 
 
@@ -201,7 +203,7 @@ def test_the_other_axis_has_names_too_with_the_unit_of_its_scale(labelled_file):
 
 
 def test_a_unit_that_contradicts_that_of_the_file_is_refused(labelled_file):
-    with pytest.raises(MisuseError, match=r"must have the unit mV, which it states itself, got 'V'"):
+    with pytest.raises(MisuseError, match=r"must have the unit mV, which it states itself, not 'V'"):
         read_table(labelled_file, channels="time", label="calibration", unit="V")
     for same in ("mV", "millivolts"):
         assert read_table(labelled_file, channels="time", label="calibration", unit=same).source.unit == same

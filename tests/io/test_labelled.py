@@ -29,7 +29,7 @@ def test_a_memory_map_stays_one(tmp_path):
 
 def test_lists_are_arrays_and_ragged_ones_are_not():
     assert as_table([[1, 2], [3, 4]], channels=1, label="calibration").values.tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(MisuseError, match="calibration must be an array, got list"):
+    with pytest.raises(MisuseError, match="calibration must be an array, not list"):
         as_table([[1, 2], [3]], channels=1, label="calibration")
 
 
@@ -73,7 +73,7 @@ def test_a_labelled_array_is_turned_by_the_name_of_its_dimension():
     assert (table.source.unit, table.source.shape) == ("fT", (3, 4))
     other = as_table(array, channels="time", label="calibration")
     assert (other.channels, other.source.unit) == (("0", "1", "2", "3"), "fT")
-    with pytest.raises(MisuseError, match="have the unit fT, which it states itself, got 'T'"):
+    with pytest.raises(MisuseError, match="have the unit fT, which it states itself, not 'T'"):
         as_table(array, channels="time", label="calibration", unit="T")
 
 
@@ -81,7 +81,7 @@ def test_coordinates_that_repeat_are_no_names_and_names_that_repeat_are_refused(
     array = xr.DataArray(VALUES, dims=("time", "angle"), coords={"angle": [0.5, 0.5, 1.0]})
     assert as_table(array, channels="angle", label="calibration").channels == ("0", "1", "2")
     array = xr.DataArray(VALUES, dims=("time", "sensor"), coords={"sensor": ["a", "a", "b"]})
-    with pytest.raises(MisuseError, match="have channels of distinct names, got 'a' more than once"):
+    with pytest.raises(MisuseError, match="have channels of distinct names, but 'a' appears more than once"):
         as_table(array, channels="sensor", label="calibration")
     array = xr.DataArray(VALUES, dims=("time", "angle"), coords={"angle": [0.5, 0.7, 1.0]})
     assert as_table(array, channels="angle", label="calibration").channels == ("0.5", "0.7", "1.0")
@@ -89,7 +89,7 @@ def test_coordinates_that_repeat_are_no_names_and_names_that_repeat_are_refused(
 
 @pytest.mark.parametrize("channels", [None, 0, "channel"])
 def test_a_labelled_array_needs_a_name_that_it_has(channels):
-    with pytest.raises(MisuseError, match="one of its dimensions, 'time', 'sensor', got"):
+    with pytest.raises(MisuseError, match="one of its dimensions, 'time', 'sensor', not"):
         as_table(xr.DataArray(VALUES, dims=("time", "sensor")), channels=channels, label="calibration")
 
 

@@ -38,11 +38,11 @@ def test_names_in_any_order_are_brought_into_the_one_that_is_wanted(shuffled):
 @pytest.mark.parametrize(
     ("given_names", "complaint"),
     [
-        (("e0", "e1", "x2"), "x must name its elements as the list does, got no 'e2' and the unknown 'x2'."),
-        (("e0", "e1"), "x must name its elements as the list does, got no 'e2'."),
-        ((*IDS, "e3"), "x must name its elements as the list does, got the unknown 'e3'."),
+        (("e0", "e1", "x2"), "x must name its elements as the list does, not no 'e2' and the unknown 'x2'."),
+        (("e0", "e1"), "x must name its elements as the list does, not no 'e2'."),
+        ((*IDS, "e3"), "x must name its elements as the list does, not the unknown 'e3'."),
         (("e0", "e1", "\u04352"), "differ in LATIN SMALL LETTER E, CYRILLIC SMALL LETTER IE."),
-        (("e0", "e0", "e1"), "x must have elements of distinct names, got 'e0' more than once."),
+        (("e0", "e0", "e1"), "x must have elements of distinct names, but 'e0' appears more than once."),
     ],
 )
 def test_other_names_are_refused_with_what_is_missing_and_what_is_unknown(given_names, complaint):
@@ -65,10 +65,10 @@ def test_places_match_by_their_numbers_in_whatever_unit():
     assert order_of("x", axis, ["401.0", "4e2", "402.5"]).tolist() == [1, 0, 2]  # without a unit: the same
     assert order_of("x", axis, ["400.09", "401", "402.5"]).tolist() == [0, 1, 2]  # rounded
     for given_names, words in (
-        (["400.5", "401.5", "402.5"], r"one of its channels at 400 nm, as in the rows, got 400\.5\. Give the units"),
+        (["400.5", "401.5", "402.5"], r"one of its channels at 400 nm, as in the rows, not 400\.5\. Give the units"),
         (["0.4", "0.401", "0.4025"], "Give the units of both if they are not the same"),
-        (["400 keV", "401 keV", "402.5 keV"], "channels in the unit nm, as in the rows, got keV"),
-        (["400 nm", "401 nm", "500 nm"], r"at 402\.5 nm, as in the rows, got 500 nm\.$"),
+        (["400 keV", "401 keV", "402.5 keV"], "channels in the unit nm, as in the rows, not keV"),
+        (["400 nm", "401 nm", "500 nm"], r"at 402\.5 nm, as in the rows, not 500 nm\.$"),
     ):
         with pytest.raises(MisuseError, match=words):
             order_of("x", axis, given_names)
@@ -183,7 +183,7 @@ def test_labelled_arrays_in_memory_are_put_in_order_and_turned():
     np.testing.assert_array_equal(in_order("x", as_reader_output("x", frame["e1"].iloc[BACK]), AXES[:1]), VALUES[:, 1])
     plain = pd.DataFrame(VALUES)  # an index that only counts
     np.testing.assert_array_equal(in_order("x", as_reader_output("x", plain), AXES), VALUES)
-    with pytest.raises(MisuseError, match="name its elements as the list does, got no 'e0' and the unknown 'q'"):
+    with pytest.raises(MisuseError, match="name its elements as the list does, not no 'e0' and the unknown 'q'"):
         in_order("x", as_reader_output("x", frame.rename(columns={"e0": "q"})), AXES)
 
 
@@ -197,7 +197,7 @@ def test_names_beside_an_array_are_of_the_axis_that_has_as_many(tmp_path):
     with pytest.raises(MisuseError, match=r"tell which names are of which axis.*Call the names of its first axis rows"):
         read_file(path)
     np.savez(path, responses=VALUES, channels=np.array(["a", "b"]))
-    with pytest.raises(MisuseError, match="as many names in 'channels' as entries along an axis, got 2 names"):
+    with pytest.raises(MisuseError, match="as many names in 'channels' as entries along an axis, not 2 names"):
         read_file(path)
 
 
@@ -209,7 +209,7 @@ def test_a_first_column_of_names_is_no_column_of_numbers(tmp_path):
     path.write_text("E1,1,2\nE2,3,4+1j\n")
     assert read_file(path, header=False).headings == (("E1", "E2"), None)
     path.write_text("name,x,y\nE1,1,2\n2,3,4\n")
-    with pytest.raises(MisuseError, match="a name in the first column of every line, or a number, got '2' in line 3"):
+    with pytest.raises(MisuseError, match="a name in the first column of every line, or a number, not '2' in line 3"):
         read_file(path)
 
 

@@ -60,7 +60,7 @@ def test_our_head_of_three_spheres_answers_as_that_of_mne(forward):
 def test_an_average_or_a_recording_of_several_times_asks_for_one_or_for_a_window(info):
     """175 times must not be read as 175 repeats of one mean."""
     for made in (mne.EvokedArray(DATA, info), mne.io.RawArray(DATA, info)):
-        with pytest.raises(MisuseError, match=r"deployment must have one time, got 3 times\. Choose one: as_table"):
+        with pytest.raises(MisuseError, match=r"deployment must have one time, not 3 times\. Choose one: as_table"):
             as_table(made, channels=None, label="deployment")
         for channels in (None, "channels"):
             table = as_table(made, channels=channels, label="deployment", time=0.001)
@@ -68,7 +68,7 @@ def test_an_average_or_a_recording_of_several_times_asks_for_one_or_for_a_window
             assert (table.channels, table.source.unit) == (tuple(NAMES), "V")
         window = as_table(made, channels=None, label="deployment", time=(0.0005, 0.0025))
         np.testing.assert_allclose(window.values, DATA.T[1:].mean(axis=0)[None], rtol=1e-14)
-        with pytest.raises(MisuseError, match=r"time must lie from 0 to 0\.002 seconds, got 0\.1"):
+        with pytest.raises(MisuseError, match=r"time must lie from 0 to 0\.002 seconds, not 0\.1"):
             as_table(made, channels=None, label="deployment", time=0.1)
     coils = mne.create_info(4, 1000.0, "mag")
     assert as_table(mne.EvokedArray(DATA[:4, :1], coils), channels=None, label="rows").source.unit == "T"
@@ -83,7 +83,7 @@ def test_the_rows_of_epochs_are_epochs_at_one_time_or_over_a_window(info):
         np.testing.assert_array_equal(found, made.get_data()[:, :, 1])
     window = as_table(made, channels=None, label="rows", time=(0.001, 0.002)).values
     np.testing.assert_allclose(window, made.get_data()[:, :, 1:].mean(axis=2), rtol=1e-14)
-    with pytest.raises(MisuseError, match=r"rows must have one time, got 3 times\. Choose one"):
+    with pytest.raises(MisuseError, match=r"rows must have one time, not 3 times\. Choose one"):
         as_table(made, channels=None, label="rows")
 
 
@@ -98,13 +98,13 @@ def test_a_covariance_has_the_names_of_its_channels(info):
 
 def test_what_a_recording_cannot_be_read_as(info):
     mixed = mne.create_info(4, 1000.0, ["eeg", "eeg", "mag", "eeg"])
-    with pytest.raises(MisuseError, match=r"have channels of one unit, got T, V\. Pick channels of one kind"):
+    with pytest.raises(MisuseError, match=r"have channels of one unit, not T, V\. Pick channels of one kind"):
         as_table(mne.EvokedArray(DATA[:4, :1], mixed), channels=None, label="deployment")
     made = mne.EvokedArray(DATA[:, :1], info.copy())
-    with pytest.raises(MisuseError, match="have its channels in columns, as frames and recordings do, got channels=0"):
+    with pytest.raises(MisuseError, match="have its channels in columns, as frames and recordings do, not channels=0"):
         as_table(made, channels=0, label="deployment")
     made.info["bads"] = ["E2"]
-    with pytest.raises(MisuseError, match="no channels that are marked as bad, got E2"):
+    with pytest.raises(MisuseError, match="no channels that are marked as bad, not E2"):
         as_table(made, channels=None, label="deployment")
 
 
@@ -118,10 +118,10 @@ def test_sources_are_elements_in_millimetres(forward):
     np.testing.assert_allclose(library.responses, picked / np.linalg.norm(picked, axis=0), rtol=1e-12)
     assert repr(library) == "Library(85 elements in left, right, 3 channels, places in mm)"
 
-    with pytest.raises(MisuseError, match="be channels of the forward solution, got 'T7'"):
+    with pytest.raises(MisuseError, match="be channels of the forward solution, not 'T7'"):
         forward_library(fixed, channels=["T7"])
     short = fixed | {"sol": fixed["sol"] | {"data": fixed["sol"]["data"][:, :80]}}
-    with pytest.raises(MisuseError, match="one column, or three, for each of its 85 sources, got 80 columns"):
+    with pytest.raises(MisuseError, match="one column, or three, for each of its 85 sources, not 80 columns"):
         forward_library(short)
 
 
@@ -159,7 +159,7 @@ def test_sources_in_a_volume_that_were_made_to_point_along_z_are_refused(info, f
     made = mne.make_forward_solution(info, None, grid, head, meg=False, mindist=0.0)
     forced = mne.convert_forward_solution(made, force_fixed=True, use_cps=False)
     with pytest.raises(
-        MisuseError, match=r"orientations that are known, got \(0, 0, 1\) for all sources\. Give the solu"
+        MisuseError, match=r"orientations that are known, not \(0, 0, 1\) for all sources\. Give the solu"
     ):
         forward_library(forced)
     for each in (made, forward):  # nobody is told to force an orientation
@@ -171,7 +171,7 @@ def test_elements_whose_columns_mix_go_with_no_law_that_takes_one_of_each(forwar
     bank = library_bank(library, [["brain"]], {"brain": 1.0}, deployment=product_grid(noise=[1.0]))
     for law in ("mean", "covariance"):
         with pytest.raises(
-            MisuseError, match=f"law must be 'gaussian' for elements with several columns.*, got {law!r}"
+            MisuseError, match=f"law must be 'gaussian' for elements with several columns.*, not {law!r}"
         ):
             PhysicalSupport(bank, calibration=None, deployment=law).fit()
 
@@ -193,7 +193,7 @@ def test_an_average_is_reported_on_with_the_sources_of_its_forward_solution(forw
     bank = library_bank(library, [["brain"]], {"brain": [1.0]}, deployment=product_grid(noise=[1e-2]))
     data = library.responses[::-1, [7]] + 0.1 * np.random.default_rng(3).standard_normal((len(NAMES), 60))
     model = PhysicalSupport(bank, calibration=None, deployment="mean").fit()
-    with pytest.raises(MisuseError, match="deployment must have one time, got 60 times"):
+    with pytest.raises(MisuseError, match="deployment must have one time, not 60 times"):
         model.report(mne.EvokedArray(data, info))
     # Channels of the library stand in another order than those of the recording, and are matched by their names.
     found = model.report(mne.EpochsArray(data.T[:, :, None], info))

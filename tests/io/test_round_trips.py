@@ -180,13 +180,13 @@ def test_blocks_of_a_reader_have_the_width_and_number_declared():
         return ReadRows(lambda: iter([np.array(block, dtype=float) for block in blocks]), 3, 2)
 
     assert len(np.concatenate([*reading([[1, 2]], [[3, 4], [5, 6]]).blocks()])) == 3
-    with pytest.raises(MisuseError, match=r"block must have shape \(any, 2\), got shape \(1, 3\) at row 1"):
+    with pytest.raises(MisuseError, match=r"block must have shape \(any, 2\), not shape \(1, 3\) at row 1"):
         [*reading([[1, 2]], [[3, 4, 5]]).blocks()]
-    with pytest.raises(MisuseError, match="rows must number 3 as declared, got at least 4"):
+    with pytest.raises(MisuseError, match="rows must number 3 as declared, not at least 4"):
         [*reading([[1, 2]] * 2, [[3, 4]] * 2).blocks()]
-    with pytest.raises(MisuseError, match="rows must number 3 as declared, got 1 in this reading"):
+    with pytest.raises(MisuseError, match="rows must number 3 as declared, not 1 in this reading"):
         [*reading([[1, 2]]).blocks()]
-    with pytest.raises(MisuseError, match=r"rows must be finite, got nan in row 1, column 1"):
+    with pytest.raises(MisuseError, match=r"rows must be finite, not nan in row 1, column 1"):
         [*reading([[1, 2]], [[3, np.nan]]).blocks()]
 
 

@@ -12,12 +12,12 @@ ROWS = np.arange(12.0).reshape(6, 2)
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (ROWS + 1j, "rows must be real numbers, got dtype complex128"),
-        (ROWS.astype(str), "rows must be real numbers, got dtype"),
-        (ROWS > 3.0, "rows must be real numbers, got dtype bool"),
+        (ROWS + 1j, "rows must be real numbers, not dtype complex128"),
+        (ROWS.astype(str), "rows must be real numbers, not dtype"),
+        (ROWS > 3.0, "rows must be real numbers, not dtype bool"),
         (np.ma.masked_less(ROWS, 3.0), "rows must have no mask"),
         (ROWS[:0], "rows must hold at least one row"),
-        (ROWS[0], r"rows must be a table \(rows, entries\), got shape \(2,\)"),
+        (ROWS[0], r"rows must be a table \(rows, entries\), not shape \(2,\)"),
     ],
 )
 def test_a_table_that_is_not_plainly_real_is_refused(table, message):
@@ -55,5 +55,7 @@ def test_a_mapped_file_that_becomes_shorter_is_refused_before_the_system_ends_th
     with path.open("r+b") as file:
         file.truncate(8192)
     for use in (lambda: next(blocks), table.digest, turned.digest, lambda: as_pairs(table.values)):
-        with pytest.raises(MisuseError, match=r"rows.npy must keep its length while it is in use, got 8,192 bytes"):
+        with pytest.raises(
+            MisuseError, match=r"rows.npy must keep its length while it is in use, but it now has 8,192 bytes"
+        ):
             use()

@@ -97,7 +97,7 @@ def test_wdf(tmp_path):
     (tmp_path / "end.wdf").write_bytes(wdf([VALUES], AXIS) + b"WXDA" + pack("<IQ", 0, 123) + b"cut off")
     np.testing.assert_array_equal(read_spectra(tmp_path / "end.wdf")[0].values, spectrum.values)
     (tmp_path / "cut.wdf").write_bytes(wdf([VALUES], AXIS)[:600])
-    with pytest.raises(MisuseError, match="must hold the blocks WDF1, DATA and XLST, got WDF1"):
+    with pytest.raises(MisuseError, match="must hold the blocks WDF1, DATA and XLST, not WDF1"):
         read_spectra(tmp_path / "cut.wdf")
 
 

@@ -216,7 +216,7 @@ def test_a_score_that_overflowed_bounds_nothing(stream):
     [
         (FixedStream([[np.nan]], [[0.0]]), "scores of calibration must not be NaN"),
         (FixedStream([[0.0]], [[np.nan]]), "scores of calibration must not be NaN"),
-        (FixedStream([[0.0]], [[-1.0]]), "errors of calibration must be nonnegative, got -1"),
+        (FixedStream([[0.0]], [[-1.0]]), "errors of calibration must be nonnegative, not -1"),
         (FixedStream([[0.0, 0.0]], [[0.0, 0.0]]), r"scores of calibration must have shape \(1, 1\)"),
     ],
 )
@@ -231,7 +231,7 @@ def test_parts_that_do_not_belong_together_are_refused(table_stream):
     factor = Factor("rows", stream, lambda i: i, (stream, 0))
     with pytest.raises(MisuseError, match="numerator of rows must have the checkpoints of its stream"):
         Factor("rows", stream, lambda i: i, (other, 0))
-    with pytest.raises(MisuseError, match="numerator key of rows must be a whole number between 0 and 0, got 1"):
+    with pytest.raises(MisuseError, match="numerator key of rows must be a whole number between 0 and 0, not 1"):
         Factor("rows", stream, lambda i: i, (stream, 1))
     with pytest.raises(MisuseError, match="size must be a whole number at least 1"):
         Evidence(0, [factor])
@@ -243,11 +243,11 @@ def test_keys_and_indices_out_of_range_are_refused(table_stream):
     def evidence(keys_of):
         return Evidence(3, [Factor("rows", stream, keys_of, (stream, 0))])
 
-    with pytest.raises(MisuseError, match="keys of rows must lie from 0 to 1, got 2 at position 2"):
+    with pytest.raises(MisuseError, match="keys of rows must lie from 0 to 1, not 2 at position 2"):
         evidence(lambda i: i).log_evidence([0, 1, 2])
     with pytest.raises(MisuseError, match=r"keys of rows must have shape \(2,\)"):
         evidence(lambda i: i[:1]).log_evidence([0, 1])
     with pytest.raises(MisuseError, match="keys of rows must be a list of whole numbers"):
         evidence(lambda i: 0.5 * i).log_evidence([0, 1])
-    with pytest.raises(MisuseError, match="indices must lie from 0 to 2, got -1 at position 0"):
+    with pytest.raises(MisuseError, match="indices must lie from 0 to 2, not -1 at position 0"):
         evidence(lambda i: 0 * i).log_evidence([-1])

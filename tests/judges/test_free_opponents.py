@@ -83,7 +83,7 @@ def test_rows_of_an_element_that_is_not_in_the_bank_make_the_answer_empty(name):
 
 
 def test_what_a_plan_cannot_have_is_refused():
-    with pytest.raises(MisuseError, match="opponent must be 'bank' or 'free', got 'open'"):
+    with pytest.raises(MisuseError, match="opponent must be 'bank' or 'free', not 'open'"):
         StreamPlan("mean", 0.5, opponent="open")
     plans = {"deployment": StreamPlan("gaussian", 0.5, opponent="free")}
     protocol = AnalysisProtocol(RegionalMap(bank_regions(BANK)), RegionalPolicy(), LEVEL, 1.0, BANK, plans)

@@ -340,7 +340,9 @@ def test_a_share_that_is_given_is_kept_and_one_that_is_none_is_refused(judge):
 
 
 def test_the_noise_is_not_looked_at_where_nobody_states_it():
-    with pytest.raises(MisuseError, match=r"noise must be looked at where sigma is given, got none\. Leave it out\."):
+    with pytest.raises(
+        MisuseError, match=r"noise must be looked at where sigma is given, but it is not given\. Leave it out\."
+    ):
         gated(sigma=None)
 
 

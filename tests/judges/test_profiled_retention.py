@@ -42,14 +42,14 @@ def test_negative_control_the_same_count_exposes_a_box_without_the_true_coeffici
 def test_a_supremum_is_refused_as_numerator():
     rows = ArrayRows(np.random.default_rng(0).standard_normal((20, 3)))
     stream = ProfiledMean(noises=[1.0], box=(LOWER, UPPER)).stream(BANK, rows, [20])
-    with pytest.raises(MisuseError, match="numerator of deployment must be a density, got a supremum"):
+    with pytest.raises(MisuseError, match="numerator of deployment must be a density, not a supremum"):
         bank_evidence(BANK, deployment=(stream, (stream, 0)))
 
 
 def test_a_stream_of_another_bank_is_refused():
     rows = ArrayRows(np.random.default_rng(0).standard_normal((20, 3)))
     other = Mean(noises=[1.0]).stream(array_bank(ATOMS[None], [(0, 1)]), rows, [20])
-    with pytest.raises(MisuseError, match="deployment stream must have the 3 keys of the bank, got 1 keys"):
+    with pytest.raises(MisuseError, match="deployment stream must have the 3 keys of the bank, not 1 keys"):
         bank_evidence(BANK, deployment=(other, (other, 0)))
 
 

@@ -57,7 +57,7 @@ def test_candidates_must_be_keys(table_stream):
     stream = table_stream([[1], [2]])
     with pytest.raises(MisuseError, match="keys must hold at least one key"):
         best_keys(stream, np.empty(0, dtype=int))
-    with pytest.raises(MisuseError, match="keys must lie from 0 to 1, got 2"):
+    with pytest.raises(MisuseError, match="keys must lie from 0 to 1, not 2"):
         best_keys(stream, [2])
 
 

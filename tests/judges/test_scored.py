@@ -93,7 +93,7 @@ def test_scores_without_sense_are_refused_and_those_that_overflowed_bound_nothin
     assert found.upper.tolist() == [[1.5, np.inf, np.inf]]
     with pytest.raises(MisuseError, match="scores of x must not be NaN"):
         score_bounds("x", Scores(np.array([[np.nan]]), np.array([[0.0]])))
-    with pytest.raises(MisuseError, match=r"errors of x must be nonnegative, got -1"):
+    with pytest.raises(MisuseError, match=r"errors of x must be nonnegative, not -1"):
         score_bounds("x", Scores(np.array([[1.0]]), np.array([[-1.0]])))
 
 

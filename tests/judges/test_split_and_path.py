@@ -62,7 +62,7 @@ def test_a_fraction_that_empties_a_part_is_refused(fraction):
 
 
 def test_a_record_too_short_to_propose_is_refused():
-    with pytest.raises(MisuseError, match=r"split must leave rows to the proposal, got 0.3 of 3 rows"):
+    with pytest.raises(MisuseError, match=r"split must leave rows to the proposal, but 0.3 of 3 rows leaves none"):
         split_rows(3, 0.3, 0)
 
 
@@ -89,10 +89,10 @@ def test_checkpoints_double_up_to_the_last_row(n_rows, expected):
     ("checkpoints", "message"),
     [
         ([], "hold at least one"),
-        ([0, 5], "be positive, got 0"),
+        ([0, 5], "be positive, not 0"),
         ([5, 5], "increase"),
         ([5, 3], "increase"),
-        ([5, 11], "lie within the 10 rows, got checkpoint 11"),
+        ([5, 11], "lie within the 10 rows, not checkpoint 11"),
         ([2.5], "be whole numbers"),
         ([[1, 2]], "have 1 axes"),
     ],

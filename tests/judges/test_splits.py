@@ -119,7 +119,7 @@ def test_a_specification_is_read_back_and_refuses_what_it_cannot_do():
     single = make_judge("evidence", {"split": "rows", "n_splits": 1, "proposal": 0.4})
     assert single.encode() == ByEvidence().encode()
     assert make_judge("evidence", {"n_splits": 4, "proposal": 0.4}) == ByEvidence("rows", 4, 0.4)
-    with pytest.raises(MisuseError, match="split must be 'rows' or 'fission', got 'thin'"):
+    with pytest.raises(MisuseError, match="split must be 'rows' or 'fission', not 'thin'"):
         make_judge("evidence", {"split": "thin"})
     with pytest.raises(MisuseError, match="proposal must be left out with split = 'fission'"):
         make_judge("evidence", {"split": "fission", "proposal": 0.5})

@@ -178,13 +178,13 @@ def test_what_a_law_draws_in_the_place_of_rows_is_what_rows_would_give(name, is_
 
 def test_options_that_a_law_does_not_take_are_refused():
     remedy = "Latent codes are real"
-    with pytest.raises(MisuseError, match=rf"is_complex must be left out for 'latent', got True\. {remedy}"):
+    with pytest.raises(MisuseError, match=rf"is_complex must be left out for 'latent', but it is True\. {remedy}"):
         StreamPlan("latent", 0.5, is_complex=True)
     with pytest.raises(MisuseError, match="laws must be given for 'latent' only"):
         StreamPlan("covariance", 0.5, laws=[BernoulliGaussian(0.2)])
     with pytest.raises(MisuseError, match="propose must be given for 'latent' only"):
         StreamPlan("mean", 0.5, propose=lambda rows: rows)
-    with pytest.raises(MisuseError, match="nois must be one of noises, is_complex, got"):
+    with pytest.raises(MisuseError, match="nois must be one of noises, is_complex, not"):
         StreamPlan("mean", 0.5, nois=[0.5])
     with pytest.raises(MisuseError, match="noises must be given to the law itself"):
         StreamPlan(Covariance(), 0.5, noises=[0.5])
@@ -199,7 +199,7 @@ def test_a_plan_takes_a_law_or_its_name_with_options():
 def test_a_law_that_says_otherwise_than_the_bank_is_refused():
     """A report names the nuisances of the bank; rows scored with others would say nothing about these."""
     bank = make_bank()
-    with pytest.raises(MisuseError, match=r"noises must be those of the bank in mean rows, 0\.5 in setting 0, got"):
+    with pytest.raises(MisuseError, match=r"noises must be those of the bank in mean rows, 0\.5 in setting 0, not"):
         StreamPlan("mean", 0.5, noises=[0.4, 0.7]).law.completed(bank)
     with pytest.raises(MisuseError, match="laws must be those of the bank in latent rows"):
         StreamPlan("latent", 0.5, laws=[BernoulliGaussian(0.1), BernoulliGaussian(0.3)]).law.completed(bank)

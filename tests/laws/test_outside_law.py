@@ -150,7 +150,7 @@ def test_its_scores_are_those_that_it_proves(bank):
 
 
 def test_a_name_stands_for_one_law_and_an_unknown_one_names_those_that_are_known(laplace):
-    with pytest.raises(MisuseError, match="name must be one that no other law has, got 'laplace'"):
+    with pytest.raises(MisuseError, match="name must be one that no other law has, not 'laplace'"):
         register(laplace)
-    with pytest.raises(MisuseError, match=r"law must be one of .*covariance, .*laplace, got 'cauchy'"):
+    with pytest.raises(MisuseError, match=r"law must be one of .*covariance, .*laplace, not 'cauchy'"):
         StreamPlan("cauchy", 0.5)

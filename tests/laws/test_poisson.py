@@ -86,7 +86,7 @@ def test_errors_of_other_kinds_have_a_scale_of_their_multiples(errors):
     ("options", "message"),
     [
         ({"error": 1.0}, "error must be at least 0 and below 1"),
-        ({"error": "3 %"}, "error must be a number or an array of numbers, got '3 %'"),
+        ({"error": "3 %"}, "error must be a number or an array of numbers, not '3 %'"),
         ({"error": {"relative": 0.1}}, "Give a share of the value in each channel as relative_error"),
         ({"relative_error": -0.1}, "relative_error must be at least 0 and below 1"),
         ({"is_complex": True}, "is_complex must be False"),

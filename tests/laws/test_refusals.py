@@ -41,7 +41,7 @@ def made_bank(**options):
     ("law", "options", "message"),
     [
         (Mean(noises=[0.5]), {}, "noises must"),
-        (Mean(noises=[0.5, 0.8]), {}, r"noises must be those of the bank in mean rows, 0\.9 in setting 1, got 0\.8"),
+        (Mean(noises=[0.5, 0.8]), {}, r"noises must be those of the bank in mean rows, 0\.9 in setting 1, not 0\.8"),
         (Mean(), {"deployment": product_grid()}, r"deployment plan must be given what the bank's nuisances \(\) lack"),
         (Covariance(), {"deployment": product_grid(gain=[1.0])}, "or make the bank with deployment=product_grid"),
         (
@@ -51,12 +51,12 @@ def made_bank(**options):
         ),
         (Linear(noises=[0.5]), {}, "noises must be those of the bank"),
         (Linear(noises=[0.5, 0.5]), {}, "noises must be those of the bank"),
-        (Linear(noises=[-1.0]), {"deployment": product_grid()}, "noises must lie strictly between 0 and inf, got -1"),
+        (Linear(noises=[-1.0]), {"deployment": product_grid()}, "noises must lie strictly between 0 and inf, not -1"),
         (Linear(background=np.ones((5, 1))), {}, r"background must have shape \(6, any\)"),
         (Linear(covariance=np.ones(5)), {}, "covariance must have shape"),
-        (Linear(covariance=np.zeros(6)), {}, r"covariance must have variances above 0, got 0\.0"),
+        (Linear(covariance=np.zeros(6)), {}, r"covariance must have variances above 0, not 0\.0"),
         (Linear(covariance=np.eye(5)), {}, r"covariance must have shape \(6, 6\), or \(6,\)"),
-        (Linear(coefficients={"C": (0.0, 1.0)}), {}, r"coefficients must name regions of the bank \(A, B\), got 'C'"),
+        (Linear(coefficients={"C": (0.0, 1.0)}), {}, r"coefficients must name regions of the bank \(A, B\), not 'C'"),
         (Linear(thresholds={"C": 1.0}), {}, "thresholds must name regions of the bank"),
         (Poisson(background=-np.ones((6, 1))), {}, "background must"),
     ],
@@ -69,7 +69,7 @@ def test_a_law_that_does_not_fit_its_bank_is_refused(law, options, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Linear(rows="some"), "rows must be one of 'same mean', 'free', 'random', got 'some'"),
+        (lambda: Linear(rows="some"), "rows must be one of 'same mean', 'free', 'random', not 'some'"),
         (lambda: Linear(error=1.5), "error must"),
         (lambda: Linear(error=0.1, variants=np.ones((1, 6, 3))), "error must|variants must"),
         (lambda: Linear(half_steps=[0.1]), "half_steps must"),
@@ -82,10 +82,10 @@ def test_a_law_that_does_not_fit_its_bank_is_refused(law, options, message):
         ),
         (lambda: law_named("gamma"), "law must be one of"),
         (lambda: make_law("profiled mean", {}), "box"),
-        (lambda: make_law("mean", {"colour": 1}), "colour must be one of noises, is_complex, got 1"),
-        (lambda: Latent(laws=[object()]), "laws must be Bernoulli-Gaussian or exchangeable, got object"),
-        (lambda: Latent().code_laws, "law must be completed with a bank, got no laws of the codes"),
-        (lambda: Mean().variances, "law must be completed with a bank, got no noises"),
+        (lambda: make_law("mean", {"colour": 1}), "colour must be one of noises, is_complex, not 1"),
+        (lambda: Latent(laws=[object()]), "laws must be Bernoulli-Gaussian or exchangeable, not object"),
+        (lambda: Latent().code_laws, "law must be completed with a bank, but it has no laws of the codes"),
+        (lambda: Mean().variances, "law must be completed with a bank, but it has no noises"),
     ],
 )
 def test_options_of_a_law_that_make_no_sense_are_refused(make, message):
@@ -196,7 +196,7 @@ def test_variances_keep_channels_in_their_places():
     np.testing.assert_allclose(whitener_of(np.array([4.0, 0.25])), np.diag([0.5, 2.0]))
     found = whitener_of(np.diag([1.0, 4.0]) + 0j)
     np.testing.assert_allclose(np.abs(found @ np.diag([1.0, 4.0]) @ found.conj().T), np.eye(2), atol=1e-9)
-    with pytest.raises(MisuseError, match=r"covariance must have variances above 0, got 0\.0"):
+    with pytest.raises(MisuseError, match=r"covariance must have variances above 0, not 0\.0"):
         whitener_of(np.array([1.0, 0.0]))
 
 
@@ -231,11 +231,11 @@ def test_a_cover_goes_with_the_bank_and_the_law_that_it_was_made_for():
         check_cover(cover, bank, [(law, 1000)])
     with pytest.raises(MisuseError, match="cover must be of 1 active elements of covariance rows"):
         check_cover(cover, bank, [(Covariance().completed(bank), 10)])
-    with pytest.raises(MisuseError, match="cover must go with a law that says how far its rows move, got 'latent'"):
+    with pytest.raises(MisuseError, match="cover must go with a law that says how far its rows move, not 'latent'"):
         check_cover(cover, bank, [(Latent(), 10)])
     other = replace(cover.library(), coordinates=cover.library().coordinates + 0.01)
     moved = library_bank(other, ["A"], {"A": 1.0}, deployment=product_grid(noise=[0.5]))
-    with pytest.raises(MisuseError, match="bank must have the cells of the cover as its elements, got other ones"):
+    with pytest.raises(MisuseError, match="bank must have the cells of the cover as its elements, not other ones"):
         check_cover(cover, moved, [(law, 10)])
     with pytest.raises(MisuseError, match="tangents must be of the cover and of the law alike"):
         check_cover(replace(cover, tangents=True), bank, [(law, 10)])

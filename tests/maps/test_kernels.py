@@ -450,9 +450,9 @@ def test_tables_do_not_depend_on_threads(bank):
 @pytest.mark.parametrize(
     ("outsiders", "repeats", "message"),
     [
-        (scanned(np.ones((40, 1))), 1, "spectrum must be asked for of at least 3 rows, got 1"),
-        (scanned(np.ones((40, 1))), 2, "spectrum must be asked for of at least 3 rows, got 2"),
-        (ordered_axis(40), 4, "lags must be asked for of a single row, got 4 rows"),
+        (scanned(np.ones((40, 1))), 1, "spectrum must be asked for of at least 3 rows, not 1"),
+        (scanned(np.ones((40, 1))), 2, "spectrum must be asked for of at least 3 rows, not 2"),
+        (ordered_axis(40), 4, "lags must be asked for of a single row, not 4 rows"),
         (scanned(np.ones((39, 1)), spectrum=False), 1, "outsiders must have shape"),
     ],
 )

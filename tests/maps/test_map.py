@@ -230,7 +230,7 @@ def test_other_signals_are_not_taken_for_those_of_the_folder(protocol, image, ma
     with pytest.raises(KeyboardInterrupt):
         map_signals(image[0], replace(protocol, rate=None), tmp_path / "begun", block=32, threads=1, progress=stop)
     for folder, asked in ((mapped.store.folder, protocol), (tmp_path / "begun", replace(protocol, rate=None))):
-        with pytest.raises(MisuseError, match=r"made of, got others in block \d+\. Name another folder"):
+        with pytest.raises(MisuseError, match=r"made of, but block \d+ has others\. Name another folder"):
             map_signals(other, asked, folder, block=32)
     again = map_signals(image[0], replace(protocol, rate=None), tmp_path / "begun", block=32)
     np.testing.assert_array_equal(again.array("kept"), mapped.array("kept"))
@@ -380,7 +380,7 @@ def test_a_disk_without_room_is_told_before_and_while_it_is_written(
     protocol, image, small_files, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(_store, "disk_usage", lambda folder: SimpleNamespace(free=1000))
-    with pytest.raises(MisuseError, match=r"room for .* GB more for the arrays, got 1e-06 GB"):
+    with pytest.raises(MisuseError, match=r"room for .* GB more for the arrays, not 1e-06 GB"):
         map_signals(image[0], protocol, tmp_path / "before", block=32)
     monkeypatch.undo()
     wide = map_signals(image[0], protocol, tmp_path / "whole", block=32)

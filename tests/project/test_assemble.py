@@ -24,7 +24,7 @@ def test_a_project_becomes_a_bank_a_question_and_tables(write, small):
 def test_a_wrong_column_count_names_both_numbers_and_the_other_axis(write, refused):
     rows = np.zeros((400, 7))
     assert refused(write(deployment=rows)) == (
-        "project.toml: data.deployment.file must have 8 channels, as the responses have, got 7 in deployment.npy."
+        "project.toml: data.deployment.file must have 8 channels, as the responses have, not 7 in deployment.npy."
     )
     assert "Its other axis has that many: look at data.deployment.channels." in refused(
         write(deployment=np.ones((8, 9)))
@@ -35,7 +35,7 @@ def test_a_missing_file_is_named_with_its_key(write, refused):
     path = write(('"deployment.npy"', '"nothing.npy"'))
     message = refused(path)
     assert message.startswith("project.toml: data.deployment.file: deployment ")
-    assert message.endswith("nothing.npy must be a file that can be read, got No such file or directory.")
+    assert message.endswith("nothing.npy must be a file that can be read, not No such file or directory.")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -53,18 +53,21 @@ def test_a_number_that_is_not_finite_is_found_by_file_row_and_column(write, refu
     [
         (
             "id,region,x\na1,A,0.2\n",
-            "regions.B must have at least one element in elements.csv, got none.",
+            "regions.B must have at least one element in elements.csv, not none.",
         ),
-        ("id,region,x\na1,A,0.2\nb1,B,0.7\nc1,C,1\n", "got none for 'C' of element 'c1'. Add a table [regions.C],"),
-        ("id,region,x\na1,A,0.2\na1,B,0.7\n", "elements.csv must have distinct ids, got 'a1' in lines 2 and 3."),
-        ("id,region,x\na1,A,near\nb1,B,0.7\n", "must have numbers as coordinates, got 'near' in line 2, column 'x'."),
-        ("id,region,x\na1,A,1_0\nb1,B,0.7\n", "must have numbers as coordinates, got '1_0' in line 2, column 'x'."),
-        ("id,region,x\na1,A,inf\nb1,B,0.7\n", "must have finite coordinates, got 'inf' in line 2, column 'x'."),
+        (
+            "id,region,x\na1,A,0.2\nb1,B,0.7\nc1,C,1\n",
+            "but region 'C' of element 'c1' is missing. Add a table [regions.C],",
+        ),
+        ("id,region,x\na1,A,0.2\na1,B,0.7\n", "elements.csv must have distinct ids, not 'a1' in lines 2 and 3."),
+        ("id,region,x\na1,A,near\nb1,B,0.7\n", "must have numbers as coordinates, not 'near' in line 2, column 'x'."),
+        ("id,region,x\na1,A,1_0\nb1,B,0.7\n", "must have numbers as coordinates, not '1_0' in line 2, column 'x'."),
+        ("id,region,x\na1,A,inf\nb1,B,0.7\n", "must have finite coordinates, not 'inf' in line 2, column 'x'."),
         ("id,region,y\na1,A,0.2\nb1,B,0.7\n", "must have a column 'x', which project.toml: elements.coordinates names"),
-        ("id,part,x\na1,A,0.2\nb1,B,0.7\n", "must have a column 'region', got 'id', 'part', 'x'."),
-        ("id,region,x\n,A,0.2\nb1,B,0.7\n", "must give every element its id, got an empty one in line 2."),
+        ("id,part,x\na1,A,0.2\nb1,B,0.7\n", "must have a column 'region', not 'id', 'part', 'x'."),
+        ("id,region,x\n,A,0.2\nb1,B,0.7\n", "must give every element its id, but line 2 has none."),
         ("id,region,x\na1,A\nb1,B,0.7\n", "line 2"),
-        ("id,region,x\n", "project.toml: elements.file must list at least one element, got none in elements.csv."),
+        ("id,region,x\n", "project.toml: elements.file must list at least one element, not none in elements.csv."),
     ],
 )
 def test_a_list_of_elements_that_breaks_a_rule_is_refused(write, refused, elements, message):
@@ -72,7 +75,7 @@ def test_a_list_of_elements_that_breaks_a_rule_is_refused(write, refused, elemen
 
 
 def test_a_group_of_unknown_elements_is_refused_at_any_depth(write, refused):
-    rule = "must hold elements of region A (a1, a2), got 'b1'."
+    rule = "must hold elements of region A (a1, a2), not 'b1'."
     for groups, key in {'{ left = ["a1", "b1"] }': "left", '{ all = { left = ["b1"] } }': "all.left"}.items():
         message = refused(write(("tolerance = 0.01", f"groups = {groups}")))
         assert message == f"project.toml: regions.A.groups.{key} {rule}"
@@ -90,7 +93,7 @@ class TestTolerance:
         message = refused(write(self.from_file, elements=self.twins, responses=responses))
         assert message.startswith(
             "project.toml: regions.A.tolerance must be at least 0.3, the distance of a1 and a3, whose responses are "
-            "equal, got 0.01. No data can tell the two apart: raise it,"
+            "equal, not 0.01. No data can tell the two apart: raise it,"
         )
 
     def test_nearly_equal_responses_are_a_matter_of_data(self, write, small):
@@ -124,11 +127,11 @@ class TestTolerance:
     ("supports", "message"),
     [
         ("max_active = 0", "supports.max_active must lie between 1, the regions that are always there, and 2,"),
-        ('list = [["A"], ["A", "C"]]', "supports.list[1] must name regions of the file (A, B), got 'C'."),
+        ('list = [["A"], ["A", "C"]]', "supports.list[1] must name regions of the file (A, B), not 'C'."),
         ('list = [["A"], ["A", "A"]]', "supports.list[1] must name each region once"),
         ('list = [["A", "B"], ["B", "A"]]', "supports.list must hold each support once"),
-        ('list = [["A"], ["B"]]', "regions.A.presence must be 'optional', got 'always'. The list of supports says so."),
-        ('list = [["A", "B"]]', "regions.B.presence must be 'always', got 'optional'. The list of supports says so."),
+        ('list = [["A"], ["B"]]', "regions.A.presence must be 'optional', not 'always'. The list of supports says so."),
+        ('list = [["A", "B"]]', "regions.B.presence must be 'always', not 'optional'. The list of supports says so."),
     ],
 )
 def test_supports_must_fit_the_regions(write, refused, supports, message):
@@ -145,14 +148,14 @@ class TestResponses:
 
     def test_shapes_must_match_the_elements(self, write, refused, small):
         message = refused(write(self.from_file, responses=small.columns([0.2, 0.35, 0.7])))
-        rule = "must have a row for each channel and a column for each of the 4 elements, got shape (8, 3)."
+        rule = "must have a row for each channel and a column for each of the 4 elements, not shape (8, 3)."
         assert message == f"project.toml: elements.responses {rule}"
 
     def test_they_must_be_finite(self, write, refused, small):
         responses = small.columns([0.2, 0.35, 0.7, 0.9])
         responses[3, 1] = np.nan
         message = refused(write(self.from_file, responses=responses))
-        assert message.endswith("elements.responses must be finite, got nan at index (3, 1) of responses.npy.")
+        assert message.endswith("elements.responses must be finite, not nan at index (3, 1) of responses.npy.")
 
     def test_other_norms_are_scaled_and_noted(self, write, small):
         responses = small.columns([0.2, 0.35, 0.7, 0.9])
@@ -164,15 +167,15 @@ class TestResponses:
     def test_complex_responses_need_complex_rows_and_no_latent_codes(self, write, refused, small):
         responses = small.columns([0.2, 0.35, 0.7, 0.9]) * np.exp(1j * np.arange(8))[:, None]
         message = refused(write(self.from_file, responses=responses))
-        assert "data.deployment.file must hold complex numbers, as the responses are, got real numbers" in message
+        assert "data.deployment.file must hold complex numbers, as the responses are, not real numbers" in message
         rows = np.ones((400, 8), dtype=complex)
         files = {"responses": responses, "deployment": rows, "calibration": rows}
         message = refused(write(self.from_file, more=small.calibration, **files))
-        assert "data.calibration.law must be known codes for complex responses, got 'latent'." in message
+        assert "data.calibration.law must be known codes for complex responses, not 'latent'." in message
 
     def test_real_responses_refuse_complex_rows(self, write, refused):
         message = refused(write(deployment=np.ones((400, 8), dtype=complex)))
-        assert "data.deployment.file must hold real numbers, as the responses are, got complex numbers" in message
+        assert "data.deployment.file must hold real numbers, as the responses are, not complex numbers" in message
 
 
 def test_parameters_make_states_for_every_combination(write):
@@ -194,9 +197,9 @@ def test_parameters_of_one_kind_have_names_and_patterns_of_their_own(write, refu
     expected = small.columns([0.2, 0.35, 0.7, 0.9]) * (1.0 + 0.2 * last + 0.1 * first)[:, None]
     np.testing.assert_allclose(states.elements[:, -4:], expected / np.linalg.norm(expected, axis=0), rtol=1e-12)
     alike = table.format("a", last.tolist(), 0.2) + table.format("b", last.tolist(), 0.1)
-    assert "differ in pattern or coordinate where they are of one kind, got 'a' and 'b'" in refused(write(more=alike))
+    assert "differ in pattern or coordinate where they are of one kind, not 'a' and 'b'" in refused(write(more=alike))
     message = refused(write(more="\n[parameters.shifted]\nvalues = [0.0]\n"))
-    assert "or have a key kind that is one of these, got shifted. Did you mean shift?" in message
+    assert "or have a key kind that is one of these, not shifted. Did you mean shift?" in message
     assert "parameters.a.kind must be one of gain" in refused(
         write(more=table.format("a", "[1]", 1).replace('"gain"', '"x"'))
     )
@@ -205,7 +208,7 @@ def test_parameters_of_one_kind_have_names_and_patterns_of_their_own(write, refu
 def test_a_parameter_that_does_not_fit_the_response_is_refused(write, refused):
     assert "parameters" in refused(write(more="\n[parameters.phase]\nvalues = [0.0, 0.1]\n"))
     message = refused(write(more='\n[parameters.position]\nvalues = [0.0]\ncoordinate = "y"\n'))
-    assert message.endswith("parameters.position.coordinate must be one of x, got 'y'.")
+    assert message.endswith("parameters.position.coordinate must be one of x, not 'y'.")
 
 
 def test_too_few_rows_for_a_proposal_are_refused(write, refused):

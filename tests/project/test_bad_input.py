@@ -77,9 +77,9 @@ def test_a_file_that_may_never_end(write, kind):
     path = write(('file = "elements.csv"', 'file = "pipe.csv"' if kind == "FIFO" else 'file = "/dev/zero"'))
     if kind == "FIFO":
         os.mkfifo(path.parent / "pipe.csv")
-    with pytest.raises(MisuseError, match="must be a file, got a device or a pipe"):
+    with pytest.raises(MisuseError, match="must be a file, not a device or a pipe"):
         assemble(load_project(path, trust=True))
-    with pytest.raises(MisuseError, match="must be a readable file, got a device or a pipe"):
+    with pytest.raises(MisuseError, match="must be a readable file, not a device or a pipe"):
         load_project(path.parent / "pipe.csv" if kind == "FIFO" else "/dev/zero")
 
 
@@ -99,7 +99,7 @@ def header(shape):
 def test_a_member_that_is_no_array(tmp_path, member):
     path = npz_with(tmp_path / "rows.npz", {member: b"not an array"})
     for read in (read_array, read_archive):
-        with pytest.raises(MisuseError, match=r"must hold .* as an array, got a member of another kind"):
+        with pytest.raises(MisuseError, match=r"must hold .* as an array, not a member of another kind"):
             read(path)
 
 
@@ -162,7 +162,7 @@ def test_the_scale_of_an_axis_that_leads_to_another_file(tmp_path, how):
         file["rows"].dims[1].label = "channel"
         file["rows"].dims[1].attach_scale(file["names"])
         file["rows"].dims[0].label = "row"
-    rule = r"rows.h5 must hold the entries of '/(names|far)' itself, got a reference to another file"
+    rule = r"rows.h5 must hold the entries of '/(names|far)' itself, not a reference to another file"
     with pytest.raises(MisuseError, match=rule):
         read_table(tmp_path / "rows.h5", channels="channel", label="deployment")
     with pytest.raises(MisuseError, match=rule):
@@ -205,7 +205,7 @@ def test_rows_of_too_many_channels_are_refused_before_they_are_unpacked(write, m
     else:
         np.save(file, zeros)
     monkeypatch.setattr("physupport.project._tables.read_table", lambda *_, **__: pytest.fail("unpacked"))
-    with pytest.raises(MisuseError, match=rf"data.deployment.file must have 8 channels.* got 7 in packed.{ending}"):
+    with pytest.raises(MisuseError, match=rf"data.deployment.file must have 8 channels.* not 7 in packed.{ending}"):
         assemble(load_project(path))
 
 
@@ -229,7 +229,9 @@ def test_a_matlab_file_of_far_too_few_bytes(tmp_path):
     place = content.index(np.array([2, 3], "<i4").tobytes())
     content[place : place + 4] = (2**30).to_bytes(4, "little")
     (tmp_path / "rows.mat").write_bytes(content)
-    with pytest.raises(MisuseError, match=r"must hold the entries of 'rows', got [0-9]+ bytes for 3,221,225,472"):
+    with pytest.raises(
+        MisuseError, match=r"must hold the entries of 'rows', but it has [0-9]+ bytes instead of 3,221,225,472"
+    ):
         read_array(tmp_path / "rows.mat")
 
 

@@ -55,13 +55,13 @@ def test_shape_and_names_are_those_of_rows_and_codes_together(write, small, made
 
 
 def test_they_must_fit_rows_and_atoms(write, refused, small, made):
-    rule = "data.calibration.codes must have a row for each of the 300 rows of calibration.npy, with 2 codes, got "
+    rule = "data.calibration.codes must have a row for each of the 300 rows of calibration.npy, with 2 codes, not "
     for codes in (made["codes"][:299], made["codes"][:, :1], made["codes"][:, 0]):
         path = write(LAW, more=small.calibration, calibration=made["calibration"], codes=codes)
         assert f"{rule}shape {codes.shape}." in refused(path)
     # A channel too many does not pass for a code too few.
     wide = np.hstack([made["calibration"], made["codes"][:, :1]])
     path = write(LAW, more=small.calibration, calibration=wide, codes=made["codes"][:, 1:])
-    assert "data.calibration.file must have 8 channels, as the responses have, got 9" in refused(path)
+    assert "data.calibration.file must have 8 channels, as the responses have, not 9" in refused(path)
     path = write(LAW, more=small.calibration, calibration=made["calibration"], codes=made["codes"] * 1j)
     assert "data.calibration.codes must be real as the rows of calibration.npy are" in refused(path)

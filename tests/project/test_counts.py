@@ -196,7 +196,7 @@ def test_variants_may_be_lines_of_the_element_list(folder, tmp_path):
     assert labels(answer(path)) == [("FINE", ("L4",))]
     for more, message in (("L0,line,8.0,wide", "one of them twice"), ("L0,line,8.0,third", "none of 'third' for 'L1'")):
         lists(more)
-        with pytest.raises(MisuseError, match=f"have a line for each variant of each element, got {message}"):
+        with pytest.raises(MisuseError, match=f"have a line for each variant of each element, not {message}"):
             assemble(load_project(path))
     lists(*(f"L{i},line,{place + 1},third" for i, place in listed))
     with pytest.raises(MisuseError, match=r"region and place of an element alike .*'L0' in lines 2 and 20"):

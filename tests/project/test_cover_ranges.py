@@ -217,7 +217,7 @@ def refuse_as_real(protocol, document):
     forged = replace(protocol, streams={"deployment": StreamPlan("covariance", 0.5)})
     cover = replace(protocol.cover, ranges=ranges)
     assert cover.level(0.2) > 2.0 * protocol.run_level
-    with pytest.raises(MisuseError, match="cover must have real answers, as rows of the law, got complex"):
+    with pytest.raises(MisuseError, match="cover must have real answers, as rows of the law, not complex"):
         replace(forged, cover=cover).read(deployment=np.zeros((14, 8)))
     changed = copy.deepcopy(document)
     changed["protocol"]["streams"][0]["law"]["is_complex"] = False

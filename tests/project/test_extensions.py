@@ -100,7 +100,7 @@ def test_options_of_a_law_and_a_judge_of_ones_own_come_from_a_project_file(exten
     protocol = report.document["protocol"]
     assert protocol["streams"][0]["law"]["factor"] == 2.0
     assert protocol["judge"]["word"] == "slowly"
-    assert "no key of their own, got rows. Write rows = ... beside data.deployment.options" in refused(
+    assert "no key of their own, not rows. Write rows = ... beside data.deployment.options" in refused(
         write((law[0], law[1].replace("factor = 2.0", 'rows = "free"')))
     )
     assert "factr" in refused(write((law[0], law[1].replace("factor", "factr"))))
@@ -158,9 +158,9 @@ def test_a_response_of_ones_own_is_named_in_a_project_file(decay, write, refused
     # Responses are scaled to norm 1, with one rounding in the norm and one in the quotient.
     np.testing.assert_allclose(bank.states.elements, columns / np.linalg.norm(columns, axis=0), rtol=1e-15)
     assert refused(write((PEAK, spec.replace("2.0", "0.0")))) == (
-        "project.toml: elements.response.rate must be above 0, got 0.0."
+        "project.toml: elements.response.rate must be above 0, not 0.0."
     )
-    assert "have no other keys than kind, times, rate, got rat. Did you mean rate?" in refused(
+    assert "have no other keys than kind, times, rate, not rat. Did you mean rate?" in refused(
         write((PEAK, spec.replace("rate", "rat")))
     )
 
@@ -187,7 +187,7 @@ def test_a_reader_of_ones_own_serves_tables_and_projects(text_reader, write, sma
 
 def test_what_a_reader_raises_is_one_message(text_reader, tmp_path):
     (tmp_path / "rows.bar").write_text("1|2\n3|four\n")
-    with pytest.raises(MisuseError, match=r"be a sound \.bar file, got ValueError"):
+    with pytest.raises(MisuseError, match=r"be a sound \.bar file, not ValueError"):
         read_table(tmp_path / "rows.bar", channels=1, label="rows")
 
 
@@ -198,5 +198,5 @@ def test_an_ending_is_registered_once_and_as_files_have_it(ending):
 
 
 def test_a_kind_is_registered_once():
-    with pytest.raises(MisuseError, match="kind must be new, got 'peak'"):
+    with pytest.raises(MisuseError, match="kind must be new, not 'peak'"):
         register("peak")(Decay)

@@ -153,7 +153,7 @@ def test_a_full_disk_is_found_before_the_run(write, monkeypatch):
     path = write()
     monkeypatch.setattr("physupport.project._run._BYTES", 2**60)
     monkeypatch.setattr("physupport.project._run.analyse", unreachable)
-    with pytest.raises(MisuseError, match=r"output.folder must be on a disk with room for a report, [\d,]+ bytes, got"):
+    with pytest.raises(MisuseError, match=r"output.folder must be on a disk with room for a report, [\d,]+ bytes, not"):
         run_project(load_project(path))
     assert not (path.parent / "report").exists()
 
@@ -178,7 +178,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_run(write, monkey
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", refusing)
-    with pytest.raises(MisuseError, match=r"output.folder must be a folder that can be made, got .*Permission denied"):
+    with pytest.raises(MisuseError, match=r"output.folder must be a folder that can be made, not .*Permission denied"):
         run_project(load_project(path))
 
 
@@ -207,7 +207,7 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(write, tmp_path, is_there
     assert {entry.name for entry in target.iterdir()} == {*FILES}
     assert [entry.name for entry in target.parent.iterdir()] == ["target"]
     (target / "notes.txt").write_text("mine")
-    with pytest.raises(MisuseError, match=r"must hold nothing but an earlier report, got notes.txt"):
+    with pytest.raises(MisuseError, match=r"must hold nothing but an earlier report, not notes.txt"):
         run_project(load_project(path))
 
 

@@ -52,7 +52,7 @@ def test_a_proposal_row_that_is_not_finite_is_told_by_its_place(write, small):
     rows = small.make_rows(small.columns([0.2, 0.7]), 400)
     row = split_rows(400, 0.4, 3).proposal[7]
     rows[row, 2] = np.nan
-    message = rf"deployment \(.*deployment.npy\) must be finite, got nan in row {row}, column 2"
+    message = rf"deployment \(.*deployment.npy\) must be finite, not nan in row {row}, column 2"
     with pytest.raises(MisuseError, match=message):
         forecast(load_project(write(deployment=rows)))
 

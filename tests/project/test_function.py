@@ -23,7 +23,7 @@ def test_it_is_run_only_where_the_user_trusts_it(write, refused):
     path = write(OWN)
     (path.parent / "my_response.py").write_text("raise SystemExit('it was run')\n")
     message = refused(path)
-    assert "elements.response.function must be trusted to be run, got 'my_response:peaks'." in message
+    assert "elements.response.function must be trusted to be run, not 'my_response:peaks'." in message
     assert "--trust" in message
 
 
@@ -78,8 +78,8 @@ def test_a_module_of_that_name_that_was_there_before_is_another_one(write, monke
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("def peaks(places):\n    raise ValueError('no\\nanswer')\n", "got ValueError: no answer."),
-        ("def peaks(places):\n    raise SystemExit(0)\n", "got SystemExit: 0."),
+        ("def peaks(places):\n    raise ValueError('no\\nanswer')\n", "not ValueError: no answer."),
+        ("def peaks(places):\n    raise SystemExit(0)\n", "not SystemExit: 0."),
         ("def peaks(places) return 1\n", "(SyntaxError: "),
         ("raise KeyError('x')\n", "(KeyError: 'x')"),
         ("import no_such_module\n", "(ModuleNotFoundError: No module named 'no_such_module')"),

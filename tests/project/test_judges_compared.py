@@ -168,7 +168,7 @@ def test_judges_that_cannot_be_asked_say_why_in_words_that_are_true_of_these_row
     for kind in ("rotation", "simulation", "evidence"):
         assert "judge must be 'counts'" in counts[kind].why
     gaussian, _ = compared(*OPEN, rows=1)
-    assert "judge must be 'counts' only where one stream has rows that count, got gaussian" in gaussian["counts"].why
+    assert "judge must be 'counts' only where one stream has rows that count, not gaussian" in gaussian["counts"].why
     assert "judge must be 'rotation' where coefficients are free" in gaussian["simulation"].why
     assert gaussian["conformal"].why.startswith("elements.replicates is required")
     given, _ = compared()
@@ -194,7 +194,7 @@ def test_what_is_left_is_told_by_region_number_and_unit(compared):
 
 
 def test_a_strength_is_refused_where_the_project_has_them(project):
-    with pytest.raises(MisuseError, match="strength must be left out where the project has the strengths, got 2"):
+    with pytest.raises(MisuseError, match="strength must be left out where the project has the strengths, not 2"):
         compare_judges(assemble(load_project(project)), 1, strength=2.0)
 
 

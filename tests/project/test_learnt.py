@@ -129,7 +129,7 @@ def test_complex_rows_and_a_complex_formula_find_directions(folder):
     ({"data.calibration.places": {}}, "places must be given beside a response by formula"),
     ({"judge": "rotation"}, "judge must be left out with a learnt dictionary"),
     ({"regions": {"a": {}}}, "learnt dictionary makes the regions"),
-    ({"data.calibration.noise": 1.0}, "have no other keys than file, .* got noise"),
+    ({"data.calibration.noise": 1.0}, "have no other keys than file, .* not noise"),
 ])  # fmt: skip
 def test_what_does_not_go_together_is_refused(folder, overrides, message):
     with pytest.raises(MisuseError, match=message):

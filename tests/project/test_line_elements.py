@@ -204,7 +204,7 @@ def test_objects_of_other_programs_are_spectra_with_energies(form):
     one, other = (identify(each, nuclides=["Ba-133"]) for each in (spectrum, (counts, AXIS)))
     assert one.document["fields"] == other.document["fields"]
     bare = {"data": counts, "axes": [{key: value for key, value in axis.items() if key != "units"}]}
-    with pytest.raises(MisuseError, match="in a unit of energy, got others, in no unit"):
+    with pytest.raises(MisuseError, match="in a unit of energy, not others, in no unit"):
         identify(bare, nuclides=["Ba-133"])
 
 

@@ -148,18 +148,18 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
     [
         (
             ("polynomial = 2", 'atoms = "lines.npy"'),
-            "toml: data.deployment: background must leave something of every element, got one that spans 'L0'",
+            "toml: data.deployment: background must leave something of every element, but it spans 'L0'",
         ),
         (('law = "gaussian"', 'law = "gaussian"\nnoise = { covariance = "n.npy" }'), "have no negative eigenvalue"),
         (
             ('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'),
-            "of rows.npy to the proposal, got 0.5. Leave it out",
+            "of rows.npy to the proposal, not 0.5. Leave it out",
         ),
         (
             ('law = "gaussian"', 'law = "gaussian"\nsplits = 8'),
-            "data.deployment.splits must be left out with the judge rotation, got a value. It goes with",
+            "data.deployment.splits must be left out with the judge rotation, but it is given. It goes with",
         ),
-        (("level = 0.05", 'level = 0.05\njudge = "evidence"'), 'single row, got 1 row. Take split = "fission" where'),
+        (("level = 0.05", 'level = 0.05\njudge = "evidence"'), 'single row, not 1 row. Take split = "fission" where'),
         (
             ('law = "gaussian"', f"law = 'gaussian'\nnoise = {[*range(1, Q + 1)]}"),
             "be told apart: values to try, or one",
@@ -171,11 +171,11 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
         (("[elements]", "[claims.some]\nany = []\n\n[elements]"), "claims.some.any must name at least one element"),
         (
             ("[elements]", "[claims.some]\nall = ['L1', 'L1']\n[elements]"),
-            "some.all must name at least one element or group, each once, got",
+            "some.all must name at least one element or group, each once, not",
         ),
         (("[elements]", "[claims.some]\nall = ['L1', 'Fe']\n[elements]"), "toml: claims must name elements or groups"),
-        (('law = "gaussian"', 'law = "gaussian"\nsplits = 1000000000'), "splits must be at most 1000, got 1000000000"),
-        (("level = 0.05", "level = 5e-324"), ", got 999. Or raise the level."),
+        (('law = "gaussian"', 'law = "gaussian"\nsplits = 1000000000'), "splits must be at most 1000, not 1000000000"),
+        (("level = 0.05", "level = 5e-324"), ", not 999. Or raise the level."),
         (('coefficient = ">= 0"', "strength = 1.0"), "strength must be left out with the law gaussian"),
         (('law = "gaussian"', 'law = "gaussian"\nrows = "free"'), "must be left open where every row has its own"),
     ],
@@ -269,7 +269,7 @@ def test_a_shift_between_its_values_is_found_with_tangents_and_lost_without(fold
 @pytest.mark.parametrize(
     ("replaced", "message"),
     [
-        ([('tangents = ["shift"]', 'tangents = ["phase"]')], "be names of parameters (shift), got 'phase'"),
+        ([('tangents = ["shift"]', 'tangents = ["phase"]')], "be names of parameters (shift), not 'phase'"),
         ([("values = [-2.0, 0.0, 2.0]", "values = 0.0")], "be parameters of two values or more"),
         (
             [('law = "gaussian"', 'law = "gaussian"\nrows = "free"'), ('">= 0"', '"free"')],

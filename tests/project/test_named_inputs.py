@@ -84,12 +84,12 @@ def test_the_command_line_finds_the_element_of_a_file_headed_the_other_way(write
     ("responses", "told"),
     [
         ((RESPONSES, ["e0", "e1", "e2", "e3", "e4", "x"]), r"responses must name its elements as elements\.csv does, "
-         r"got no 'e5' and the unknown 'x'"),
+         r"not no 'e5' and the unknown 'x'"),
         ((RESPONSES, ["e0", "e1", "e2", "e3", "e4", "\u04355"]), "CYRILLIC SMALL LETTER IE"),
-        ((RESPONSES[:, :5], IDS[:5]), "got no 'e5'"),
-        ((RESPONSES[:, [0, 1, 2, 3, 4, 5, 5]], [*IDS, "e6"]), "got the unknown 'e6'"),
+        ((RESPONSES[:, :5], IDS[:5]), "not no 'e5'"),
+        ((RESPONSES[:, [0, 1, 2, 3, 4, 5, 5]], [*IDS, "e6"]), "not the unknown 'e6'"),
         ((RESPONSES, IDS, [*CHANNELS[:5], "d"]), r"responses must name its channels as data\.deployment\.file does, "
-         "got no 'c5' and the unknown 'd'"),
+         "not no 'c5' and the unknown 'd'"),
     ],
 )  # fmt: skip
 def test_names_that_are_no_elements_or_channels_are_refused(write, refused, responses, told):
@@ -168,7 +168,7 @@ def test_variances_and_empty_rows_are_brought_into_the_order_of_the_rows(write, 
     np.testing.assert_allclose(covariance(write(noise)), np.cov(empty.T), rtol=1e-10)
     table(tmp_path / "empty.csv", empty, [*CHANNELS[:5], "x"])
     with pytest.raises(
-        MisuseError, match=r"noise\.rows must name its channels as data\.deployment\.file does, got no 'c5'"
+        MisuseError, match=r"noise\.rows must name its channels as data\.deployment\.file does, not no 'c5'"
     ):
         covariance(write(noise))
 
@@ -225,7 +225,7 @@ def test_calibration_rows_and_their_codes_are_brought_into_order(write, tmp_path
     assert (found.exit_code, "every verdict from the rows" in found.stdout) == (0, True), found.output
     table(tmp_path / "codes.csv", codes, ["s", "t"])
     with pytest.raises(
-        MisuseError, match=r"codes must name its codes as the project does, got no 'r' and the unknown 't'"
+        MisuseError, match=r"codes must name its codes as the project does, not no 'r' and the unknown 't'"
     ):
         assemble(load_project(path))
 
@@ -259,7 +259,7 @@ def test_replicates_are_matched_to_the_channels_of_the_row(write, tmp_path):
     assert np.abs(spectra - np.repeat(RESPONSES.T, 3, axis=0)).max() < 0.1
     (tmp_path / "replicates.csv").write_text("\n".join([lines[0].replace("c5", "x"), *lines[1:]]) + "\n")
     with pytest.raises(
-        MisuseError, match=r"replicates must name its channels as data\.deployment\.file does, got no 'c5'"
+        MisuseError, match=r"replicates must name its channels as data\.deployment\.file does, not no 'c5'"
     ):
         assemble(load_project(path))
 
@@ -279,7 +279,7 @@ def test_sensors_are_matched_by_name_and_their_coordinates_too(write, tmp_path):
     np.testing.assert_array_equal(states(sensors[:, ::-1], ["y", "x"]), expected)
     np.testing.assert_array_equal(states(sensors[BACK], ["x", "y"], [CHANNELS[i] for i in BACK]), expected)
     with pytest.raises(
-        MisuseError, match=r"sensors must name its coordinates as elements\.coordinates does, got no 'y'"
+        MisuseError, match=r"sensors must name its coordinates as elements\.coordinates does, not no 'y'"
     ):
         states(sensors, ["x", "z"])
 
@@ -316,7 +316,7 @@ def test_rows_that_arrive_under_a_header_are_matched_to_the_channels(write, tmp_
     for done in (watched(rows, CHANNELS), watched(rows[:, ::-1], CHANNELS[::-1])):
         assert "r FINE e4" in done.stdout, done.output
     done = watched(rows, [*CHANNELS[:5], "x"])
-    assert "must name its channels as the project does, got no 'c5' and the unknown 'x'" in str(done.exception)
+    assert "must name its channels as the project does, not no 'c5' and the unknown 'x'" in str(done.exception)
 
 
 @pytest.mark.parametrize("is_moved", [False, True])
@@ -358,12 +358,12 @@ SPECTRUM = """#FORMAT : EMSA/MAS Spectral Data File
     [
         ("energy", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "keV", None),
         ("energy", [10000, 10500, 11000, 11500, 12000, 12500], "eV", None),
-        ("energy", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "eV", r"at 10 keV, as in data\.deployment\.file, got 10 eV"),
-        ("energy", [10000, 10500, 11000, 11500, 12000, 12500], "", "got 10000. Give the units of both"),
-        ("energy", [10000, 10500, 11000, 11500, 12000, 12500], "keV", "at 10 keV, as in .*, got 10000 keV"),
-        ("energy", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "nm", "channels in the unit keV, as in .*, got nm"),
+        ("energy", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "eV", r"at 10 keV, as in data\.deployment\.file, not 10 eV"),
+        ("energy", [10000, 10500, 11000, 11500, 12000, 12500], "", "not 10000. Give the units of both"),
+        ("energy", [10000, 10500, 11000, 11500, 12000, 12500], "keV", "at 10 keV, as in .*, not 10000 keV"),
+        ("energy", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "nm", "channels in the unit keV, as in .*, not nm"),
         ("keV", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "", None),
-        ("eV", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "keV", r"axis_unit must be eV, as axis\.csv states, got 'keV'"),
+        ("eV", [10.0, 10.5, 11.0, 11.5, 12.0, 12.5], "keV", r"axis_unit must be eV, as axis\.csv states, not 'keV'"),
     ],
 )
 def test_an_axis_is_where_the_spectrum_says_that_its_channels_are(write, tmp_path, header, places, unit, told):
@@ -396,7 +396,7 @@ def test_peaks_lie_on_the_axis_of_the_spectrum(write, tmp_path, unit, first, is_
     )
     if not is_fine:
         with pytest.raises(
-            MisuseError, match=r"response\.axis must have one of its channels at 10 keV, as in .*, got 10 eV"
+            MisuseError, match=r"response\.axis must have one of its channels at 10 keV, as in .*, not 10 eV"
         ):
             assemble(load_project(path))
     else:
@@ -417,7 +417,7 @@ def test_rows_in_millivolts_beside_rows_in_volts_are_refused(write, tmp_path):
 
     run("V", "volts")
     with pytest.raises(
-        MisuseError, match=r"unit of deployment must be mV, as that of calibration, got V\. Bring both to one"
+        MisuseError, match=r"unit of deployment must be mV, as that of calibration, not V\. Bring both to one"
     ):
         run("mV", "V")
 
@@ -427,7 +427,7 @@ def test_a_unit_of_the_project_that_its_file_contradicts_is_refused(write, tmp_p
         file["row"] = ROW
         file["row"].attrs["units"] = "mV"
     data = ('file = "row.csv"\nchannels = "columns"', 'file = "row.h5"\nchannels = 1\nunit = "V"')
-    assert "must have the unit mV, which it states itself, got 'V'" in refused(write(data))
+    assert "must have the unit mV, which it states itself, not 'V'" in refused(write(data))
 
 
 @pytest.mark.parametrize(("unit", "is_fine"), [("uV^2", True), ("V^2", False), ("uV", True), ("mV", False)])
@@ -439,7 +439,7 @@ def test_a_noise_in_another_unit_than_the_rows_is_refused(write, tmp_path, unit,
     if is_fine:
         covariance(path)
     else:
-        with pytest.raises(MisuseError, match=r"covariance must be in the unit uV of data\.deployment, got m?V"):
+        with pytest.raises(MisuseError, match=r"covariance must be in the unit uV of data\.deployment, not m?V"):
             covariance(path)
 
 
@@ -452,7 +452,7 @@ def test_rows_that_calibrate_cannot_be_asked_about(write, tmp_path, refused, cha
     apart = ('law = "known codes"', 'law = "known codes"\ncodes = "codes.npy"')
     path = write(*CODED, apart, row=(rows, CHANNELS), elements=elements)
     table(tmp_path / "calibration.csv", change(rows), CHANNELS)
-    assert "deployment (row.csv) must have other rows than calibration, got the same" in refused(path)
+    assert "deployment (row.csv) must have other rows than calibration, but they are the same" in refused(path)
     table(tmp_path / "calibration.csv", RNG.normal(size=change(rows).shape), CHANNELS)
     run_project(load_project(path))  # a control
 
@@ -464,15 +464,17 @@ def test_one_file_for_both_streams_is_refused_before_anything_is_read_of_it(writ
     (tmp_path / "calibration.csv").symlink_to("row.csv")
     path = write(*CODED, apart, row=(RNG.normal(size=(40, 6)), CHANNELS), elements=elements)
     with pytest.raises(
-        MisuseError, match=r"calibration\.file must have other rows than data\.deployment, got the same file"
+        MisuseError, match=r"calibration\.file must have other rows than data\.deployment, but it is the same file"
     ):
         assemble(load_project(path))
     noise = ("noise = 0.0004", 'noise = { rows = "row.csv" }')
-    with pytest.raises(MisuseError, match=r"noise\.rows must have other rows than data\.deployment, got the same file"):
+    with pytest.raises(
+        MisuseError, match=r"noise\.rows must have other rows than data\.deployment, but it is the same file"
+    ):
         assemble(load_project(write(noise, row=(RNG.normal(size=(200, 6)), CHANNELS))))
 
 
 @pytest.mark.parametrize("twin", ["\u04351", "e1\u200b", "\uff451"])
 def test_ids_that_look_alike_are_refused(write, refused, twin):
     elements = "id,region\n" + "".join(f"{name},r\n" for name in [*IDS[:5], twin])
-    assert "have names that look different, got 'e1' and" in refused(write(elements=elements, responses=(RESPONSES,)))
+    assert "have names that look different, not 'e1' and" in refused(write(elements=elements, responses=(RESPONSES,)))

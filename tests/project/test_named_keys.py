@@ -59,7 +59,7 @@ def test_a_refusal_names_the_file_and_its_key(name, write, refused):
 
 def test_no_budget_is_refused_by_its_option_too_and_abstains_where_rows_propose(write, refused):
     path = write(judged('judge = "simulation"'))
-    rule = "budget must allow at least one query with a judge that sets no rows aside to propose, got 0"
+    rule = "budget must allow at least one query with a judge that sets no rows aside to propose, not 0"
     assert refused(path, overrides={"budget": 0}).startswith(f"override {rule}")
     told = CliRunner().invoke(app, ["run", str(path), "--budget", "0"])
     assert str(told.exception).startswith(f"--{rule}")

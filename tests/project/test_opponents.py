@@ -155,7 +155,7 @@ def test_a_missing_element_is_wrong_with_the_bank_alone_and_empty_with_a_free_op
         ((NOISE, ('"unknown"', '"unkown"')), "strength must be 'unknown', a number, a list of numbers"),
         (
             (*KNOWN[:2], ("0.4", '0.4\nnoise = "unknown"')),
-            "numbers with the law covariance, got 'unknown'. Or write st",
+            "numbers with the law covariance, not 'unknown'. Or write st",
         ),
         ((('law = "covariance"', 'law = "gaussian"'),), "strength must be left out or numbers with the law gaussian"),
         ((("count = 2", "absence_threshold = 1.0"),), "left open where every row has its own"),

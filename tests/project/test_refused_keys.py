@@ -48,12 +48,12 @@ def message(write):
             "must have at most one of the keys max_active, list and leave_one_out",
         ),
         ([], "[regions.B.groups]\nall = 3\n", "regions.B.groups"),
-        ([("tolerance = 0.01", "groups = 3")], "", "regions.A.groups must be a table of named groups, got 3"),
+        ([("tolerance = 0.01", "groups = 3")], "", "regions.A.groups must be a table of named groups, not 3"),
         ([(RESPONSE, 'responses = ["waves.npy"]')], "", "must be one file, or a list of two or more"),
         (
             [("tolerance = 0.01", 'ask = "nothing"'), ("tolerance = 0.01", 'ask = "nothing"')],
             "",
-            "regions must ask about at least one region, got ask = 'nothing' for all of them",
+            "regions must ask about at least one region, not ask = 'nothing' for all of them",
         ),
         (
             [("\ntolerance = 0.01", ""), ("\ntolerance = 0.01", "")],
@@ -78,14 +78,14 @@ def test_sections_that_say_too_little_or_too_much_are_refused(message, changes, 
 @pytest.mark.parametrize(
     ("noise", "array", "words"),
     [
-        ("variance", np.ones(7), "hold 8 variances, one for each channel, got shape (7,)"),
-        ("variance", np.zeros(8), "must be above 0, got 0.0"),
-        ("variance", np.full(8, np.nan), "must be finite, got a number that is not"),
-        ("covariance", np.eye(7), "have shape (8, 8), got (7, 7)"),
-        ("covariance", 1j * np.eye(8), "be real as the responses are, got complex numbers"),
+        ("variance", np.ones(7), "hold 8 variances, one for each channel, not shape (7,)"),
+        ("variance", np.zeros(8), "must be above 0, not 0.0"),
+        ("variance", np.full(8, np.nan), "must be finite, but it has a number that is not"),
+        ("covariance", np.eye(7), "have shape (8, 8), not (7, 7)"),
+        ("covariance", 1j * np.eye(8), "be real as the responses are, not complex numbers"),
         ("covariance", -np.eye(8), "covariance"),
-        ("rows", np.ones((90, 7)), "have 8 columns, one for each channel, got shape (90, 7)"),
-        ("rows", np.random.default_rng(0).standard_normal((15, 8)), "hold at least 16 rows without a signal, got 15"),
+        ("rows", np.ones((90, 7)), "have 8 columns, one for each channel, not shape (90, 7)"),
+        ("rows", np.random.default_rng(0).standard_normal((15, 8)), "hold at least 16 rows without a signal, not 15"),
     ],
 )
 def test_files_about_the_noise_that_do_not_fit_the_channels_are_refused(message, noise, array, words):
@@ -109,7 +109,7 @@ def test_noise_by_file_is_whitened_to_the_same_answer(write):
 def test_as_many_noises_as_channels_are_asked_about(message):
     values = ", ".join(f"0.{i}" for i in range(1, 9))
     told = message(("noise = 0.5", f"noise = [{values}]"))
-    assert "be told apart: values to try, or one for each of the channels, got 8 of them for 8 channels" in told
+    assert "be told apart: values to try, or one for each of the channels, not 8 of them for 8 channels" in told
 
 
 def test_a_threshold_above_the_largest_coefficient_says_nothing_and_is_refused(message):
@@ -125,10 +125,10 @@ def test_a_threshold_above_the_largest_coefficient_says_nothing_and_is_refused(m
     [
         (
             np.ones((7, 2)),
-            "background.atoms must have 8 rows, one for each channel, and a column for each atom, got (7, 2)",
+            "background.atoms must have 8 rows, one for each channel, and a column for each atom, not (7, 2)",
         ),
         (np.ones((8, 2, 1)), "background.atoms must have 8 rows, one for each channel"),
-        (1j * np.ones((8, 1)), "background.atoms must be real as the responses are, got complex numbers"),
+        (1j * np.ones((8, 1)), "background.atoms must be real as the responses are, not complex numbers"),
     ],
 )
 def test_columns_of_a_background_that_do_not_fit_the_channels_are_refused(message, array, words):
@@ -139,10 +139,10 @@ def test_columns_of_a_background_that_do_not_fit_the_channels_are_refused(messag
     ("array", "words"),
     [
         (np.ones((7, 2)), "elements.shared must have 8 rows, one for each channel, and a column for each atom"),
-        (1j * np.ones((8, 1)), "elements.shared must be real as the responses are, got complex numbers"),
+        (1j * np.ones((8, 1)), "elements.shared must be real as the responses are, not complex numbers"),
         (
             np.stack([np.ones(8), np.zeros(8)], axis=1),
-            "elements.shared must have columns other than 0, got 0 in column 1",
+            "elements.shared must have columns other than 0, not 0 in column 1",
         ),
     ],
 )

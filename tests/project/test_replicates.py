@@ -85,8 +85,8 @@ def test_too_few_units_are_noted(folder):
         ([], {"table": "element,unit,x\na,u,1\n"}, "element, unit, and either file or one for each of 30 channels"),
         ([], {"table": "place,element\nu,a\n"}, "have the columns element, unit"),
         ([], {"table": "element,unit,file\na,u,../a.npy\n"}, "stay in the folder of the project"),
-        ([], {"table": "element,unit,file\na,u,\n"}, "name files, got ''"),
-        ([], {"table": "element,unit,file\n"}, "have a line for each spectrum, got none"),
+        ([], {"table": "element,unit,file\na,u,\n"}, "name files, not ''"),
+        ([], {"table": "element,unit,file\n"}, "have a line for each spectrum, but there is none"),
         (
             [('replicate_unit = "unit"', f'replicate_unit = "unit"\nreplicate_noise = {MANY}')],
             {},
@@ -113,9 +113,9 @@ def test_tables_that_say_something_else(folder, replaced, options, message):
 def test_names_and_numbers_of_the_table_are_checked(folder, tmp_path):
     folder()
     text = (tmp_path / "replicates.csv").read_text()
-    with pytest.raises(MisuseError, match="name elements of the list, got 'z'"):
+    with pytest.raises(MisuseError, match="name elements of the list, not 'z'"):
         assemble(folder(table=text.replace("\nc,", "\nz,")))
-    with pytest.raises(MisuseError, match=r"hold numbers, got 'x.*' in line 2"):
+    with pytest.raises(MisuseError, match=r"hold numbers, not 'x.*' in line 2"):
         assemble(folder(table=text.replace("\na,u0,", "\na,u0,x", 1)))
 
 
@@ -127,7 +127,7 @@ def test_a_cell_that_is_no_number_is_named_with_its_line(folder, tmp_path, cell,
     lines = (tmp_path / "replicates.csv").read_text().splitlines()
     cells = lines[2].split(",")
     lines[2] = ",".join([*cells[:-1], cell])
-    with pytest.raises(MisuseError, match=rf"{rule}.*, got '{cell}' in line 3, column"):
+    with pytest.raises(MisuseError, match=rf"{rule}.*, not '{cell}' in line 3, column"):
         assemble(folder(table="\n".join(lines)))
 
 

@@ -75,8 +75,8 @@ def test_a_single_region_needs_no_name_and_the_forecast_knows_it(write, small):
             ASKED.replace('region = "A"\n', ""),
             "resolution.region must name a region that is always there (A)",
         ),
-        (NO_MAP, ASKED.replace('"A"', '"B"'), "resolution.region must name a region that is always there (A), got 'B'"),
-        (NO_MAP, ASKED.replace('"A"', '"C"'), "resolution.region must name a region that is always there (A), got 'C'"),
+        (NO_MAP, ASKED.replace('"A"', '"B"'), "resolution.region must name a region that is always there (A), not 'B'"),
+        (NO_MAP, ASKED.replace('"A"', '"C"'), "resolution.region must name a region that is always there (A), not 'C'"),
         (
             NO_MAP,
             ASKED.replace("0.5", "0.01"),
@@ -87,7 +87,7 @@ def test_a_single_region_needs_no_name_and_the_forecast_knows_it(write, small):
         (
             (*NO_MAP, ("seed = 3", 'seed = 3\npolicy = "regional"')),
             ASKED,
-            "policy must be one of endpoints, fixed, random, farthest here, got 'regional'.",
+            "policy must be one of endpoints, fixed, random, farthest here, not 'regional'.",
         ),
         ((("seed = 3", 'seed = 3\npolicy = "endpoints"'),), "", "policy must be one of regional, fixed, random, farth"),
     ],

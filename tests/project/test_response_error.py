@@ -162,7 +162,7 @@ def test_a_project_that_takes_no_width_is_refused_and_stays_as_it_is(folder):
     ("sources", "message"),
     [
         ("element,c0\nL0,1\n", "and either file or one for each of 40 channels"),
-        ("element,file\nL9,a.npy\n", "name elements of the list, got 'L9'"),
+        ("element,file\nL9,a.npy\n", "name elements of the list, not 'L9'"),
         ("element,file\nL0,row.npy\n", "have two sources or more, as each is left out in turn"),
     ],
 )

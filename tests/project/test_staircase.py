@@ -91,7 +91,7 @@ def test_an_error_says_where_a_staircase_from_exact_responses_on_is_read(project
         ("{ relative = 0 }", r"elements\.error\.relative must be above 0"),
         ("{ relativ = 0.1 }", r"elements\.error must have no other keys than relative"),
         ('"much"', r"elements\.error must be a number"),
-        ('"3 %"', r"elements\.error must be a number between 0 and 1, got '3 %'\. Write 0\.03\."),
+        ('"3 %"', r"elements\.error must be a number between 0 and 1, not '3 %'\. Write 0\.03\."),
     ],
 )
 def test_an_error_that_is_none_is_refused_by_its_key(project, error, message):
@@ -124,7 +124,7 @@ def test_errors_of_elements_and_channels_have_a_staircase_of_their_multiples(pro
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[0.1, 0.1]", "elements.error must be one number, or have one for each of 9 elements, got 2"),
+        ("[0.1, 0.1]", "elements.error must be one number, or have one for each of 9 elements, not 2"),
         ('{ file = "elements.csv" }', r"elements\.error"),
         ("[0.1, 1.0]", r"elements\.error"),
     ],

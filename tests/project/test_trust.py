@@ -51,7 +51,7 @@ def inside(write, tmp_path, small):
 def test_reaching_outside_its_folder_needs_trust(inside, key, how, tmp_path):
     path = inside(key, how)
     with pytest.raises(
-        MisuseError, match=rf"^project.toml: {key}.* must stay in the folder of the project, got .*--trust"
+        MisuseError, match=rf"^project.toml: {key}.* must stay in the folder of the project, not .*--trust"
     ):
         run_project(load_project(path))
     assert not (tmp_path / "outside" / "report").exists()

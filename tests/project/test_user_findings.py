@@ -58,7 +58,7 @@ def test_a_file_that_comes_into_the_folder_during_the_run_stays(write):
     run_project(load_project(path, {"level": 0.2}), callback=leave_a_note)
     assert (folder / "notes.txt").read_text() == "mine"
     assert json.loads((folder / "report.json").read_text())["protocol"]["level"] == 0.2
-    with pytest.raises(MisuseError, match=r"must hold nothing but an earlier report, got notes.txt"):
+    with pytest.raises(MisuseError, match=r"must hold nothing but an earlier report, not notes.txt"):
         run_project(load_project(path))
 
 
@@ -72,12 +72,12 @@ def test_a_file_that_comes_into_the_folder_during_the_run_stays(write):
         (('tolerance = 0.01\n', 'tolerance = 0.01\nask = ["fine", "fine"]\n'),
          "project.toml: regions.A.ask must hold each entry once"),
         (('tolerance = 0.01\n', 'tolerance = 0.01\ngroups = { g = ["a1", "a1"] }\n'),
-         "project.toml: regions.A.groups must hold each element of a group once, got g = ['a1', 'a1']"),
+         "project.toml: regions.A.groups must hold each element of a group once, not g = ['a1', 'a1']"),
         (('["x"]', '["x", "x"]'), "project.toml: elements.coordinates must hold each name once"),
         (("from = 0,", "from = [0, 1],"), "project.toml: elements.response.axis must have a number as from"),
         (('"deployment.npy"', '"a\\u0000.npy"'), "data.deployment.file must be the name of a file, without the char"),
         (("seed = 3\n", f'seed = 3\noutput = {{ folder = "{"x" * 300}" }}\n'),
-         "project.toml: output.folder must have at most 255 bytes in each part of the path, got xxx"),
+         "project.toml: output.folder must have at most 255 bytes in each part of the path, not xxx"),
         (("seed = 3\n", f'seed = 3\noutput = {{ folder = "{"y/" * 2500}x" }}\n'),
          "project.toml: output.folder must be a folder that can be made"),
     ],
@@ -103,9 +103,11 @@ def test_absence_of_a_region_below_the_threshold_may_be_asked_for_alone(write):
 
 
 def test_a_name_of_no_file_is_one_message():
-    with pytest.raises(MisuseError, match=r"project must be a readable file, got 'a\\x00b' \(embedded null byte\)"):
+    with pytest.raises(
+        MisuseError, match=r"project must be a readable file, but 'a\\x00b' is not \(embedded null byte\)"
+    ):
         load_project("a\0b")
-    assert "must be a readable file, got File name too long" in str(program("run", "x" * 300).exception)
+    assert "must be a readable file, not File name too long" in str(program("run", "x" * 300).exception)
     assert "must be a readable text file" in str(program("show", "x" * 300).exception)
 
 
@@ -121,7 +123,7 @@ def test_a_long_line_is_not_echoed(write):
     [
         (
             "def peaks(places):\n    return [[1.0, 2.0], [1.0]]\n",
-            "must answer for 4 places of 1 coordinates, got Value",
+            "must answer for 4 places of 1 coordinates, not Value",
         ),
         ("def peaks(places):\n    raise SystemExit(3)\n", "SystemExit: 3"),
         ("def peaks(places)\n", "SyntaxError"),

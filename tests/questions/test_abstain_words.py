@@ -80,4 +80,4 @@ def test_rules_that_the_bank_alone_decides_are_found():
     weak = RegionRule(asks=("absence",), absence_threshold=1.5)  # of A only b is as strong as that
     assert [*RegionalMap(view, {"A": weak}).unanswerable()] == []
     assert isinstance(MisuseError("A", "b", "c."), ValueError)
-    assert str(MisuseError("a", "be b", "what it said.")) == "a must be b, got what it said."
+    assert str(MisuseError("a", "be b", "what it said.")) == "a must be b, not what it said."

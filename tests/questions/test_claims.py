@@ -113,7 +113,7 @@ def test_a_claim_about_sets_counts_their_elements():
 
 
 def test_names_that_nothing_has_and_kinds_that_there_are_not_are_refused():
-    with pytest.raises(MisuseError, match="name elements or groups of regions that are asked about, got 'U'"):
+    with pytest.raises(MisuseError, match="name elements or groups of regions that are asked about, not 'U'"):
         RegionalMap(VIEW, RULES, {"x": Claim("any", ("As", "U"))})
     with pytest.raises(MisuseError, match="kind must be one of any, all, exactly_one"):
         Claim("most", ("As",))

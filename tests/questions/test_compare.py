@@ -138,9 +138,9 @@ def test_the_order_of_labels_is_that_of_the_study():
 
 def test_answers_about_different_fields_are_not_compared():
     first, second = exhaustive(0)
-    with pytest.raises(MisuseError, match="exhaustive must be about the field 'B', got 'C'"):
+    with pytest.raises(MisuseError, match="exhaustive must be about the field 'B', not 'C'"):
         compare(first, second)
-    with pytest.raises(MisuseError, match="exhaustive must have 1 fields, got 2"):
+    with pytest.raises(MisuseError, match="exhaustive must have 1 fields, not 2"):
         compare_all((first,), (first, second))
 
 
@@ -155,7 +155,7 @@ def test_verdicts_that_are_none_are_refused():
 
 @pytest.mark.parametrize("size", [5, 7])
 def test_verdicts_on_another_number_of_explanations_are_refused(size):
-    with pytest.raises(MisuseError, match=f"verdicts must be about the 6 explanations of the question, got {size}"):
+    with pytest.raises(MisuseError, match=f"verdicts must be about the 6 explanations of the question, not {size}"):
         exhaustive_answers(FINEST, [0] * size)
-    with pytest.raises(MisuseError, match=f"n_explanations must be about the 6 explanations .*, got {size}"):
+    with pytest.raises(MisuseError, match=f"n_explanations must be about the 6 explanations .*, not {size}"):
         plugin_answers(FINEST, 0, size)

@@ -192,7 +192,7 @@ def test_claims_are_true_of_explanations_one_by_one(table, data):
 def test_claims_about_what_no_region_has_are_refused():
     view = table_regions({"P": ["p0", "p1"]})
     with pytest.raises(
-        MisuseError, match="claims must name elements or groups of regions that are asked about, got 'q7'"
+        MisuseError, match="claims must name elements or groups of regions that are asked about, not 'q7'"
     ):
         RegionalMap(view, None, {"claim": Claim("any", ("p0", "q7"))})
 
@@ -200,7 +200,7 @@ def test_claims_about_what_no_region_has_are_refused():
 @pytest.mark.parametrize(
     ("kind", "of", "message"),
     [
-        ("some", ("a",), "kind must be one of any, all, exactly_one, got 'some'"),
+        ("some", ("a",), "kind must be one of any, all, exactly_one, not 'some'"),
         ("any", (), "of must name at least one element or group, each once"),
         ("any", ("a", "a"), "of must name at least one element or group, each once"),
     ],
@@ -240,9 +240,9 @@ def test_labels_of_a_resolution_are_those_of_its_distances(codes, count, data):
 def test_answers_are_compared_about_one_field_and_as_many():
     view = table_regions({"P": ["p0", "p1"], "Q": ["q0", None]})
     answers = exhaustive_answers(RegionalMap(view), [0, 1])
-    with pytest.raises(MisuseError, match="exhaustive must be about the field 'P', got 'Q'"):
+    with pytest.raises(MisuseError, match="exhaustive must be about the field 'P', not 'Q'"):
         compare(answers[0], answers[1])
-    with pytest.raises(MisuseError, match="exhaustive must have 2 fields, got 1"):
+    with pytest.raises(MisuseError, match="exhaustive must have 2 fields, not 1"):
         compare_all(answers, answers[:1])
     assert compare_all(answers, answers) == (Comparison.MATCH, Comparison.MATCH)
 
@@ -262,7 +262,7 @@ def test_what_is_withheld_says_nothing_but_that_nothing_fits():
 @pytest.mark.parametrize(
     ("verdicts", "message"),
     [
-        ([0], "verdicts must be about the 2 explanations of the question, got 1"),
+        ([0], "verdicts must be about the 2 explanations of the question, not 1"),
         ([0, 3], "verdicts must be a list of Verdict codes"),
         ([[0, 1]], "verdicts must be a list of Verdict codes"),
     ],

@@ -554,10 +554,10 @@ def test_the_description_is_json_and_tells_every_part_of_the_question_apart():
         (lambda: RegionRule(absence_threshold=0.0), "absence_threshold must lie strictly between 0"),
         (lambda: RegionRule(absent_witness="none"), "absent_witness must be 'any' or 'persistent_only'"),
         (lambda: RegionRule(groups={"west": ["a", "z"]}), "hold elements among .* 'z' in group 'west'"),
-        (lambda: RegionRule(groups={"west": []}), "got nothing in group 'west'"),
-        (lambda: RegionRule(groups={"west": "a"}), "be lists of elements or groups, got 'west': 'a'"),
-        (lambda: RegionRule(groups={"left": ["a"]}), "have names of their own, got 'left'"),
-        (lambda: RegionRule(groups={"w": {"e": ["a"]}, "e": ["b"]}), "have names of their own, got 'e'"),
+        (lambda: RegionRule(groups={"west": []}), "not nothing in group 'west'"),
+        (lambda: RegionRule(groups={"west": "a"}), "be lists of elements or groups, not 'west': 'a'"),
+        (lambda: RegionRule(groups={"left": ["a"]}), "have names of their own, not 'left'"),
+        (lambda: RegionRule(groups={"w": {"e": ["a"]}, "e": ["b"]}), "have names of their own, not 'e'"),
         (lambda: RegionRule(distances=np.zeros((2, 2))), r"distances of region 'left' must have shape \(4, 4\)"),
         (lambda: RegionRule(distances=np.triu(np.ones((4, 4)), 1)), "must be symmetric"),
         (lambda: RegionRule(distances=np.ones((4, 4))), "must have a zero diagonal"),
@@ -570,7 +570,7 @@ def test_a_rule_that_makes_no_sense_is_refused(rule, message):
 
 
 def test_a_rule_for_an_unknown_region_is_refused():
-    with pytest.raises(MisuseError, match=r"rules must be about the regions .*'left', 'right'.*, got 'top'"):
+    with pytest.raises(MisuseError, match=r"rules must be about the regions .*'left', 'right'.*, not 'top'"):
         RegionalMap(VIEW, {"top": RegionRule()})
     with pytest.raises(MisuseError, match="rules must ask about at least one region"):
         RegionalMap(VIEW, {})

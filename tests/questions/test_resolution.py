@@ -189,10 +189,10 @@ def test_the_description_is_json_and_tells_every_part_of_the_question_apart():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"fine": 3}, "delta_fine must be at most delta_group = 2, got 3"),
-        ({"places": [0, 2]}, "places must lie from 0 to 1, got 2 for explanation 1"),
-        ({"places": [0.0, 1.0]}, "places must be a list of whole numbers, got float64"),
-        ({"places": np.zeros(0, dtype=int)}, "places must hold at least one whole number, got none"),
+        ({"fine": 3}, "delta_fine must be at most delta_group = 2, not 3"),
+        ({"places": [0, 2]}, "places must lie from 0 to 1, not 2 for explanation 1"),
+        ({"places": [0.0, 1.0]}, "places must be a list of whole numbers, not float64"),
+        ({"places": np.zeros(0, dtype=int)}, "places must hold at least one whole number, but there is none"),
         ({"names": ("a",)}, "names must be 2 distinct texts"),
         ({"names": ("a", "a")}, "names must be 2 distinct texts"),
         ({"slack": -1.0}, "slack must be at least 0"),

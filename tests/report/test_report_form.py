@@ -60,11 +60,11 @@ def is_refused(document):
     ("path", "value", "words"),
     [
         (("fields", 0, "label"), "SURE", "fields\\[0\\].label must be 'FINE' or"),
-        (("fields", 0, "cell"), [1], r"fields\[0\].cell\[0\] must be a text, got 1"),
+        (("fields", 0, "cell"), [1], r"fields\[0\].cell\[0\] must be a text, not 1"),
         (("fields", 0, "witnesses", 0, "margin"), [1.0], "margin must be two bounds"),
         (("fields", 0, "witnesses", 0, "margin"), ["x", 1.0], "margin must be two bounds"),
-        (("fields", 0), "FINE", "document.fields\\[0\\] must be an object, got 'FINE'"),
-        (("outcome", "queries"), True, "outcome.queries must be a whole number, got True"),
+        (("fields", 0), "FINE", "document.fields\\[0\\] must be an object, not 'FINE'"),
+        (("outcome", "queries"), True, "outcome.queries must be a whole number, not True"),
         (("protocol", "level"), "0.05", "protocol.level must be a number"),
         (("digests",), [], "document.digests must be an object"),
     ],
@@ -80,7 +80,7 @@ def test_what_stands_in_the_place_of_something_else_is_refused(document, path, v
 
 
 def test_numbers_beyond_float64_and_deep_nesting_are_refused(document):
-    with pytest.raises(MisuseError, match="report must be strict JSON, got 1e999 is larger than any float64"):
+    with pytest.raises(MisuseError, match="report must be strict JSON, not 1e999 is larger than any float64"):
         Report.from_json(json.dumps(document).replace('"level": 0.05', '"level": 1e999', 1))
     with pytest.raises(MisuseError, match="nested too deeply"):
         Report.from_json("[" * 200_000 + "]" * 200_000)

@@ -27,7 +27,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def test_a_kind_is_registered_once():
     kind = next(iter(RESPONSES))
-    with pytest.raises(MisuseError, match=f"kind must be new, got {kind!r}"):
+    with pytest.raises(MisuseError, match=f"kind must be new, not {kind!r}"):
         register(kind)(Peak)
 
 
@@ -39,9 +39,9 @@ def test_a_kind_is_registered_once():
             PEAK,
             "parameter 'conductivity' must go with a response that has a conductivity",
         ),
-        (("phase", [0.0, 1.0]), PEAK, "parameter 'phase' must go with a complex response, got real answers"),
+        (("phase", [0.0, 1.0]), PEAK, "parameter 'phase' must go with a complex response, not real answers"),
         (("position", [0.0, 0.1]), PEAK(PLACES), "must go with a response that can be asked at other places"),
-        (("shift", [0.0, 0.1]), np.ones((1, 2)), "parameter 'shift' must go with two channels or more, got 1"),
+        (("shift", [0.0, 0.1]), np.ones((1, 2)), "parameter 'shift' must go with two channels or more, not 1"),
         (("width", [1.0, 2.0]), np.ones((5, 2)), "parameter 'width'"),
     ],
 )
@@ -53,7 +53,7 @@ def test_a_parameter_that_could_only_be_without_effect_is_refused(parameter, res
 
 
 def test_a_place_is_moved_along_a_coordinate_that_it_has():
-    with pytest.raises(MisuseError, match="must move along one of the 1 coordinates, got 1"):
+    with pytest.raises(MisuseError, match="must move along one of the 1 coordinates, not 1"):
         settings_grid(PEAK, PLACES, [Parameter("position", np.array([0.0, 0.1]), coordinate=1)])
 
 
@@ -78,10 +78,10 @@ def test_more_settings_than_memory_holds_are_refused_before_they_are_made():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Formula("t + x", np.array([])), "axis must hold at least one channel, got none"),
+        (lambda: Formula("t + x", np.array([])), "axis must hold at least one channel, but there is none"),
         (lambda: Parameter("gain", np.array([])), "values of gain must be distinct, and at least one"),
         (lambda: Parameter("gain", np.array([1.0, 1.0])), "values of gain must be distinct"),
-        (lambda: Parameter("width", np.array([0.0, 1.0])), r"values of width must be factors above 0, got 0\.0"),
+        (lambda: Parameter("width", np.array([0.0, 1.0])), r"values of width must be factors above 0, not 0\.0"),
         (lambda: Parameter("gain", np.array([1.0]), coordinate=1), "coordinate must be left out unless the name is"),
         (lambda: Parameter("colour", np.array([1.0])), "name must be one of 'gain'"),
     ],
@@ -102,7 +102,7 @@ class Tilted:
 
 
 def test_slopes_below_0_are_refused():
-    with pytest.raises(MisuseError, match=r"slopes of the response must be at least 0, got -1\.0"):
+    with pytest.raises(MisuseError, match=r"slopes of the response must be at least 0, not -1\.0"):
         box_bounds(Tilted(), np.array([0.0]), np.array([1.0]))
 
 

@@ -157,18 +157,18 @@ def test_settings_cannot_be_written_to():
             [Parameter("width", [1.1])],
             "'width' must go with responses of one line each within the axis",
         ),
-        (PEAK(PLACES), PLACES, [Parameter("position", [0.1])], "got fixed nominal answers"),
-        (PEAK, PLACES, [Parameter("position", [0.1], coordinate=1)], "move along one of the 1 coordinates, got 1"),
-        (PEAK, PLACES, [Parameter("phase", [0.1])], "'phase' must go with a complex response, got real answers"),
+        (PEAK(PLACES), PLACES, [Parameter("position", [0.1])], "not fixed nominal answers"),
+        (PEAK, PLACES, [Parameter("position", [0.1], coordinate=1)], "move along one of the 1 coordinates, not 1"),
+        (PEAK, PLACES, [Parameter("phase", [0.1])], "'phase' must go with a complex response, not real answers"),
         (PEAK, PLACES, [Parameter("gain", [0.1], [1.0])], r"pattern of gain must have shape \(6\)"),
         (PEAK, PLACES, [Parameter("gain", [0.1]), Parameter("gain", [0.2])], "parameters must be distinct"),
         (PEAK, PLACES, ["gain"], "parameters must be of type Parameter"),
         (PEAK(PLACES), PLACES[:2], [], r"response must have shape \(channels, 2\)"),
         (PEAK, np.zeros((0, 1)), [], "places must hold at least one place"),
-        (PEAK, [[0.1], [1e9]], [], "got none for place 1."),
+        (PEAK, [[0.1], [1e9]], [], "not none for place 1."),
         (np.ones((3, 1)), [[0.0]], [Parameter("offset", [-1.0])], "none for place 0 with offset = -1"),
         (np.full((3, 1), 0.7) / 0.3, [[0.0]], [Parameter("offset", [-1.0 + 1e-15])], "none for place 0"),
-        (np.array([[np.nan]]), [[0.0]], [], "response must be finite, got a number that is not, at place 0"),
+        (np.array([[np.nan]]), [[0.0]], [], "response must be finite, but the number at place 0 is not"),
         (np.array([["a"]]), [[0.0]], [], "response must hold real or complex numbers"),
         (lambda x: x.T + (0j if x[0, 0] > 1 else 0), [[1.0]], [Parameter("position", [0.5])], "real everywhere or"),
         (lambda x: np.ones((int(x[0, 0]), 1)), [[1.0]], [Parameter("position", [1.0])], r"have shape \(1, 1\)"),
@@ -237,7 +237,7 @@ def test_a_response_that_is_moved_off_the_axis_is_refused(name, value):
     """Lines at 8 and 10 of 20, of one of which nothing would be left but what its tail has at an end."""
     axis = np.arange(20.0) if name == "shift" else np.arange(1.0, 21.0)
     lines = np.exp(-0.5 * (axis[:, None] - np.array([8.0, 10.0])) ** 2)
-    with pytest.raises(MisuseError, match=r"parameters must leave a share of 0\.01 .* on the axis, got shift = "):
+    with pytest.raises(MisuseError, match=r"parameters must leave a share of 0\.01 .* on the axis, not shift = "):
         settings_grid(lines, [[0.0], [1.0]], [Parameter(name, [value])], axis)
 
 

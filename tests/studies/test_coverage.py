@@ -166,7 +166,7 @@ def test_the_axis_counts_in_the_singular_and_the_plural(count, words):
 
 
 def test_a_study_without_a_level_is_refused():
-    with pytest.raises(MisuseError, match="study must be one of four-region, global, got mechanism"):
+    with pytest.raises(MisuseError, match="study must be one of four-region, global, not mechanism"):
         repeat_study("mechanism", 3)
     with pytest.raises(MisuseError, match="datasets"):
         repeat_study("four-region", 0)
@@ -186,8 +186,8 @@ def test_the_command_writes_everything(tmp_path):
     ("study", "datasets", "seed", "message"),
     [
         ("no", "3", "0", "study must be one of"),
-        ("global", "0", "0", "datasets must be a whole number at least 1, got 0"),
-        ("global", "3", "-1", "seed must be a whole number at least 0, got -1"),
+        ("global", "0", "0", "datasets must be a whole number at least 1, not 0"),
+        ("global", "3", "-1", "seed must be a whole number at least 0, not -1"),
     ],
 )
 def test_misuse_leaves_no_folder(tmp_path, study, datasets, seed, message):

@@ -100,10 +100,10 @@ def test_distances_of_a_resolution_on_a_bank_are_noted():
         ("any", [], "false", "must name at least one element or group, each once"),
         ("any", ["a1", "a1"], "true", "must name at least one element or group, each once"),
         ("exactly_one", ["a1", "a1"], "false", "must name at least one element or group, each once"),
-        ("any", ["a1x"], "false", "regions that are asked about, got 'a1x'"),
-        ("any", ["a1", "b"], "true", "regions that are asked about, got 'b'"),
-        ("any", "a1", "false", "regions that are asked about, got 'a'"),
-        ("any", [1], "false", "regions that are asked about, got 1"),
+        ("any", ["a1x"], "false", "regions that are asked about, not 'a1x'"),
+        ("any", ["a1", "b"], "true", "regions that are asked about, not 'b'"),
+        ("any", "a1", "false", "regions that are asked about, not 'a'"),
+        ("any", [1], "false", "regions that are asked about, not 1"),
     ],
 )
 def test_a_claim_that_nobody_can_ask_for_is_refused_whatever_hashes_fit(bank, resealed, kind, of, value, refusal):

@@ -38,14 +38,14 @@ CHANGES = {
     "unknown law": (lambda d: stream(d)["law"].update(kind="gamma"), "unknown kind 'gamma'"),
     "box without profile": (
         lambda d: stream(d)["law"].update(box={}),
-        "law of calibration must be as a run writes it, got box: the report says dict",
+        "law of calibration must be as a run writes it, not box: the report says dict",
     ),
     "no noise": (lambda d: stream(d)["law"].update(noises=[0.0]), "the noise of calibration is not positive"),
     "negative noise": (lambda d: stream(d, 1)["law"].update(noises=[-1.0]), "the noise of deployment is not positive"),
     "no code law": (lambda d: stream(d)["law"].update(laws=[]), "not one coefficient law for each noise"),
     "more in a code law": (
         lambda d: stream(d)["law"]["laws"][0].update(more=1),
-        "got laws[0].more: the report says 1",
+        "not laws[0].more: the report says 1",
     ),
     "activity": (lambda d: stream(d)["law"]["laws"][0].update(p=0.7), "the activity of calibration"),
     "two numerators": (
@@ -234,7 +234,7 @@ def test_running_out_of_memory_is_a_refusal(document, monkeypatch):
 
 def test_a_number_beyond_float64_is_refused(four_regions):
     text = four_regions.report.json().replace('"level": 0.077', '"level": 1e999', 1)
-    assert findings(text) == "report must be strict JSON, got 1e999 is larger than any float64."
+    assert findings(text) == "report must be strict JSON, not 1e999 is larger than any float64."
 
 
 def test_groups_are_refused_in_words_that_name_what_is_wrong(reports, resealed):
@@ -245,6 +245,6 @@ def test_groups_are_refused_in_words_that_name_what_is_wrong(reports, resealed):
         change(forged["protocol"]["question"]["regions"][0]["groups"])
         return findings(resealed(forged))
 
-    assert "got 'x' in group 'near'" in found(lambda groups: groups[0][1].append("x"))
-    assert "must have names of their own, got 'left'" in found(lambda groups: groups.reverse())
+    assert "not 'x' in group 'near'" in found(lambda groups: groups[0][1].append("x"))
+    assert "must have names of their own, not 'left'" in found(lambda groups: groups.reverse())
     assert "protocol.question.regions[0].groups[1]" in found(lambda groups: groups.insert(0, groups[0]))

@@ -97,8 +97,8 @@ def test_witnesses_of_a_label_that_holds_for_all_are_those_that_the_question_nam
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"numbers": (("left", float("inf")),)}, r"left of the answer on 'parity' must be finite, got inf"),
-        ({"numbers": (("left", np.nan),)}, "must be finite, got nan"),
+        ({"numbers": (("left", float("inf")),)}, r"left of the answer on 'parity' must be finite, not inf"),
+        ({"numbers": (("left", np.nan),)}, "must be finite, not nan"),
         ({"numbers": (("left", "3"),)}, "must be a real number"),
         ({"cell": (0, 1)}, r"answer on 'parity' must name its field, cell and group by texts"),
         ({"said": {1, 2}}, "question must describe itself in what JSON can hold"),

@@ -16,7 +16,7 @@ from physupport.report import trace_columns
 from physupport.verify import verify
 from physupport.verify._data import _differs
 
-TOO_DEEP = "report must be strict JSON, got objects or lists nested too deeply."
+TOO_DEEP = "report must be strict JSON, not objects or lists nested too deeply."
 COLUMNS = ("queries", "codes", "lower", "upper")
 
 
@@ -139,7 +139,7 @@ def test_what_can_be_read_in_two_ways_is_refused(four_regions):
     assert "must be strict JSON" in findings(text[:-20])
     assert "other names" in findings(json.dumps({**json.loads(text), "more": 1}))
     for version in (3, 5):
-        assert "version 4, got" in findings(json.dumps({**json.loads(text), "version": version}))
+        assert "version 4, not" in findings(json.dumps({**json.loads(text), "version": version}))
 
 
 def test_a_raised_budget_is_noted_and_not_refused(make_report):

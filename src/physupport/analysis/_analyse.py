@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count
 from .._codec import chain_hash, content_hash, described
-from .._errors import MisuseError, NotFiniteError
+from .._errors import Clause, MisuseError, NotFiniteError
 from .._typing import IntArray
 from .._version import __version__
 from ..aeb import REJECTED, Ending, Tick, Trace, replayed
@@ -109,7 +109,9 @@ class Result:
         if plausibility is not None:
             return int(plausibility.argmax())
         if not len(self.trace):
-            raise MisuseError("result", "come from a protocol that ranks, or from a run with queries", "neither")
+            raise MisuseError(
+                "result", "come from a protocol that ranks, or from a run with queries", Clause("it comes from neither")
+            )
         gate = self.report.document.get("gate") or {}
         if "best" in gate:
             return int(gate["best"])
@@ -391,10 +393,10 @@ def _check_running(protocol: AnalysisProtocol) -> None:
         raise MisuseError("judge", f"be {kind!r} for rows that keep arriving", repr(protocol.judge.encode()["judge"]))
     if any(plan.opponent != "bank" for plan in protocol.streams.values()):
         remedy = "Rows that arrive one by one have no proposal rows that could fix another."
-        raise MisuseError("opponent", "be left out for rows that keep arriving", "'free'", remedy)
+        raise MisuseError("opponent", "be left out for rows that keep arriving", Clause("it is 'free'"), remedy)
     if protocol.cover is not None:
         remedy = "Its cells are small enough for a number of rows that is known, and more rows see more."
-        raise MisuseError("cover", "be left out for rows that keep arriving", "one", remedy)
+        raise MisuseError("cover", "be left out for rows that keep arriving", Clause("one is given"), remedy)
 
 
 def running_result(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Result:

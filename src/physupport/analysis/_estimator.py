@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count, check_instance, check_number, check_open
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from ..aeb import Policy, Stop, budget_queries
 from ..banks import Bank, Library, bank_regions, library_bank
 from ..io import Table
@@ -228,10 +228,12 @@ class PhysicalSupport:
         given = {"calibration": calibration, "deployment": deployment}
         arrived = {name: rows for name, rows in given.items() if rows is not None}
         if not arrived:
-            raise MisuseError("update", "come with rows of a stream", "none")
+            raise MisuseError("update", "come with rows of a stream", Clause("there are none"))
         for name, rows in arrived.items():
             if name not in protocol.streams:
-                raise MisuseError(name, f"be left out: the streams are {', '.join(protocol.streams)}", "rows")
+                raise MisuseError(
+                    name, f"be left out: the streams are {', '.join(protocol.streams)}", Clause("rows are given")
+                )
             self._running = self._read(self._running, name, rows)
         self.report_ = running_result(protocol, self._running).report
         return self.report_
@@ -263,7 +265,9 @@ class PhysicalSupport:
         if known is not None:
             return np.array([field.field for field in known.fields], dtype=object)
         if not isinstance(self.question_, RegionalMap):
-            raise MisuseError("PhysicalSupport", "have a report before its fields have names", "no report")
+            raise MisuseError(
+                "PhysicalSupport", "have a report before its fields have names", Clause("there is none yet")
+            )
         return np.array([region.name for region in self.question_.asked_regions], dtype=object)
 
     def _check_fitted(self, rule: str) -> None:
@@ -353,7 +357,9 @@ def chosen_bank(
                 raise MisuseError(name, "be None where a whole bank is given, which has its own", repr(value))
         return bank
     if supports is not None and not len(supports):
-        raise MisuseError("supports", "hold at least one list of regions that may be active together", "none")
+        raise MisuseError(
+            "supports", "hold at least one list of regions that may be active together", Clause("it holds none")
+        )
     names = bank.region_names
     return library_bank(
         bank, [names] if supports is None else supports, dict.fromkeys(names, 1.0) if strengths is None else strengths
@@ -382,7 +388,9 @@ def _later_question(function: Callable[[Proposed], object], bank: Bank, proposed
     """The question that a function makes of what was proposed, given as the parameter itself may be."""
     made = chosen_question(function(proposed), bank)
     if callable(made):
-        raise MisuseError("question", "be a function that returns a question, rules by region or None", "another")
+        raise MisuseError(
+            "question", "be a function that returns a question, rules by region or None", Clause("it is something else")
+        )
     return made
 
 
@@ -418,7 +426,7 @@ def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion
     if policy is None or isinstance(policy, str):
         policy = named_policy(policy, question, params["random_state"])
     if not streams:
-        raise MisuseError("calibration and deployment", "not both be None", "no rows at all")
+        raise MisuseError("calibration and deployment", "not both be None", Clause("there are no rows at all"))
     level = check_open("alpha", params["alpha"], 0.0, 1.0)
     budget_queries(params["budget"], bank.size)
     for plan in streams.values():

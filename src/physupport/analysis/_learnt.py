@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_columns, check_count, check_nonnegative
 from .._codec import rows_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field
 from ..banks import Bank, Library, library_bank
 from ..io import as_complex, as_pairs
@@ -50,7 +50,7 @@ def learnt_atoms(learner: LearnerLike, rows: Field, n_atoms: int | None, seed: i
         found = learner.fit(rows).components_
     elif found is None and callable(learner):
         if n_atoms is None:
-            raise MisuseError("n_atoms", "be given with a function that learns", "None")
+            raise MisuseError("n_atoms", "be given with a function that learns", Clause("it is None"))
         found = np.asarray(learner(rows, n_atoms, seed)).T
     atoms = check_columns("learner", learner if found is None else found, None)
     if q not in atoms.shape:
@@ -59,7 +59,9 @@ def learnt_atoms(learner: LearnerLike, rows: Field, n_atoms: int | None, seed: i
     norms = np.linalg.norm(columns, axis=0)
     if not norms.all():
         remedy = "Learn fewer atoms, or take away those that are zero."
-        raise MisuseError("learner", "have atoms other than zero", f"zero in atom {int(norms.argmin()) + 1}", remedy)
+        raise MisuseError(
+            "learner", "have atoms other than zero", Clause(f"atom {int(norms.argmin()) + 1} is zero"), remedy
+        )
     if n_atoms is not None and columns.shape[1] != check_count("n_atoms", n_atoms):
         raise MisuseError("n_atoms", f"be the {columns.shape[1]} atoms of the learner", n_atoms)
     return np.asarray(columns / norms)
@@ -90,7 +92,7 @@ def learnt_parts(
     space = signal_space(rows, n, CALIBRATION_SHARE * level)
     if isinstance(library, Library):
         if places is not None:
-            raise MisuseError("places", "be left out with a library, which lists its places", "a box")
+            raise MisuseError("places", "be left out with a library, which lists its places", Clause("a box is given"))
         measure = library.unit
         columns = as_complex(library.responses) if np.iscomplexobj(rows) else library.responses
         left = listed_places(space, columns, library.coordinates, most=_MOST_STATES)
@@ -127,7 +129,7 @@ def _box(places: Box | None) -> tuple[Array, Array]:
     """The ends (d,) of a box of places."""
     if places is None:
         remedy = 'Write places={"x": (0.0, 1.0)}.'
-        raise MisuseError("places", "be the box of places of the library", "None", remedy)
+        raise MisuseError("places", "be the box of places of the library", Clause("it is None"), remedy)
     ends = check_array("places", [*(places.values() if isinstance(places, Mapping) else places)], (None, 2))
     if not (ends[:, 0] < ends[:, 1]).all():
         raise MisuseError("places", "begin below their ends", ends.tolist())

@@ -28,7 +28,7 @@ from typing import Final, final
 import numpy as np
 
 from .._checks import check_number, read_only
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_complex, mean_row
@@ -169,7 +169,7 @@ def next_to_part(
     fields: the names of those of the question.  kept: first those with the least evidence against them.
     """
     if not candidates:
-        raise MisuseError("candidates", "hold at least one measurement", "none")
+        raise MisuseError("candidates", "hold at least one measurement", Clause("there is none"))
     n_unparted = 0
     longest: tuple[float, str, int, int, Array] | None = None
     for truth in kept[:_MOST_TRUTHS].tolist():
@@ -228,7 +228,9 @@ def divergences(candidate: Candidate, truth: int, others: IntArray, seen: Seen |
         return _of_densities(candidate, truth)[others]
     if seen is None or (own := seen.law.design(seen.bank)) is None:
         rule = "be given for laws whose coefficients are open"
-        raise MisuseError("seen", rule, "no deployment rows", "Coefficients are those that fit the rows so far best.")
+        raise MisuseError(
+            "seen", rule, Clause("there are none"), "Coefficients are those that fit the rows so far best."
+        )
     keys = law.keys(bank)
     if law.is_counted:
         steps = len(design.deviations)

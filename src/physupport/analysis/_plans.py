@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count, check_open, read_only
 from .._codec import canonical, rows_hash
-from .._errors import MisuseError, NotFiniteError
+from .._errors import Clause, MisuseError, NotFiniteError
 from .._typing import Array, IntArray
 from ..banks import Bank, Cover
 from ..io import (
@@ -110,7 +110,7 @@ class ProposedStream:
     def factor(self) -> Factor:
         """The part of the evidence that the held-out rows give, scored once for all that ask; the first reads them."""
         if self.opponent is None:
-            raise MisuseError(self.name, "have proposal rows to be judged by evidence", "none")
+            raise MisuseError(self.name, "have proposal rows to be judged by evidence", Clause("it has none"))
         stream = self.law.stream(self.bank, self.held_out, self.checkpoints)
         rows = self.law.scored_rows(self.bank, self.held_out)
         return Factor(self.name, stream, self.law.keys(self.bank), self.opponent.numerator(stream, rows))
@@ -146,7 +146,7 @@ class ProposedStream:
             canonical(written := opponent.encode())
         except ValueError:  # misuse is one, too
             rule = "have means and squares that float64 holds, as its opponent is made of these"
-            raise NotFiniteError(self.name, rule, "larger numbers", "Take a larger unit.") from None
+            raise NotFiniteError(self.name, rule, Clause("its numbers are larger"), "Take a larger unit.") from None
         return written
 
 
@@ -233,7 +233,7 @@ def check_same_channels(tables: Mapping[str, Table], plans: Mapping[str, StreamP
             i = int(np.argmax(order != np.arange(count)))
             remedy = "Or name the rows of the library's responses, to which all are then matched."
             rule = f"have the channels of {first} in their order"
-            raise MisuseError(name, rule, f"{names[i]!r} for {expected[i]!r} ({i})", remedy)
+            raise MisuseError(name, rule, Clause(f"channel {i} is {names[i]!r} and not {expected[i]!r}"), remedy)
 
 
 def check_same_unit(tables: Mapping[str, Table]) -> None:
@@ -257,7 +257,9 @@ def check_separate(tables: Mapping[str, Table]) -> None:
             # Numbers of few digits repeat by chance, and then within a stream as well.
             if len(distinct) == len(few) and 2 * int(np.isin(distinct, many).sum()) >= len(few):
                 remedy = "Rows that calibrate cannot be asked about as well: record others, or split them beforehand."
-                raise MisuseError(labelled(name, tables[name]), f"have other rows than {first}", "the same", remedy)
+                raise MisuseError(
+                    labelled(name, tables[name]), f"have other rows than {first}", Clause("they are the same"), remedy
+                )
 
 
 def _keys(table: Table, width: int) -> IntArray:

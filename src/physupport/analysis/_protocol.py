@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._checks import check_count, check_open
 from .._codec import content_hash, described, rows_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from ..aeb import (
     EndpointPolicy,
     FarthestFirst,
@@ -105,7 +105,7 @@ class AnalysisProtocol:
         check_open("level", self.level, 0.0, 1.0)
         check_count("seed", self.seed, 0)
         if self.streams and self.bank is None:
-            raise MisuseError("bank", "be given with streams", "none")
+            raise MisuseError("bank", "be given with streams", Clause("there is none"))
         _check_writes(self.judge)
         check_stop(self.stop)
         object.__setattr__(self, "streams", dict(self.streams))
@@ -114,7 +114,7 @@ class AnalysisProtocol:
             beside_cells = all(law.has_cells or law.goes_with_cells for law in laws)
             if len(laws) > 1 and any(law.has_error for law in laws) and not beside_cells:
                 rule = "be left out beside other streams, whose laws have exact responses"
-                raise MisuseError("error", rule, "one")
+                raise MisuseError("error", rule, Clause("one is given"))
             for law in laws:
                 check_sets(law, self.bank)
                 check_mixes(law, self.bank)
@@ -129,7 +129,7 @@ class AnalysisProtocol:
     def checked_bank(self) -> Bank:
         """The bank; a protocol for a judge of one's own may have none."""
         if self.bank is None:
-            raise MisuseError("protocol", "have a bank and streams", "neither")
+            raise MisuseError("protocol", "have a bank and streams", Clause("it has neither"))
         return self.bank
 
     @property
@@ -165,7 +165,9 @@ class AnalysisProtocol:
             opponent = law.own_opponent(rows)
             is_own = opponent is not None
             if is_own and plan.opponent == "free":
-                raise MisuseError("opponent", "be left out where a law off the bank is proposed already", "'free'")
+                raise MisuseError(
+                    "opponent", "be left out where a law off the bank is proposed already", Clause("it is 'free'")
+                )
             if not is_own or self.ranks:
                 proposal = law.proposed(bank, rows)
                 plausibility = proposal.plausibility
@@ -199,7 +201,7 @@ class AnalysisProtocol:
                 table = self.propose(name, table)
             elif not self.proposes_like(table.protocol) or table.name != name:
                 rule = "be proposed by this protocol for this stream, or by one of its bank, streams and seed"
-                raise MisuseError(name, rule, f"what another made: {table.name}")
+                raise MisuseError(name, rule, Clause(f"{table.name} was made by another"))
             parts.append(table)
         scores = [part.plausibility for part in parts if part.plausibility is not None]
         plausibility = sum(scores, np.zeros(bank.size)) if len(scores) == len(parts) else None
@@ -291,7 +293,7 @@ class Seal:
     def evidence(self) -> Evidence:
         """The evidence of the held-out rows of all streams, whoever judges; reads them."""
         if not self.parts:
-            raise MisuseError("protocol", "have streams, of which there is evidence", "none")
+            raise MisuseError("protocol", "have streams, of which there is evidence", Clause("it has none"))
         return self._held_out.evidence
 
     def verdicts(self) -> Verdicts:
@@ -340,7 +342,7 @@ class Seal:
         question = trace.question
         size = self._cache.size
         if question is not self.question and described("question", question.describe()) != self.content["question"]:
-            raise MisuseError("trace", "come from a run of this question", "a trace of another")
+            raise MisuseError("trace", "come from a run of this question", Clause("it is the trace of another"))
         if size != trace.size:
             raise MisuseError("trace", f"be about the {size} explanations of the judge", trace.size)
         again = self._cache.verdicts(trace.queries)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_array, check_counts, check_number, check_open, is_path
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field
 from ..analysis import PhysicalSupport, Result, StreamPlan
 from ..banks import Bank, Library, along_arc, closes_circle, library_bank, wrapped
@@ -161,7 +161,12 @@ def locate(
             if far
             else 'Write directions=(0, 180, 5), or places={"x": (0, 5), "y": (0, 4), "step": 0.25}.'
         )
-        raise MisuseError("directions", "be given, or places, and not both", "both" if far else "neither", remedy)
+        raise MisuseError(
+            "directions",
+            "be given, or places, and not both",
+            Clause("both are given") if far else Clause("neither is given"),
+            remedy,
+        )
     points, step = _directions(directions) if far else _places(places)
     response = (PlaneWaves if far else SphericalWaves)(sensors, np.array(chosen), speed)
     _check_sides(response, points, step)
@@ -234,7 +239,9 @@ def _snapshots(
         _check_rows(len(samples), count, "Record more snapshots, or give real samples with a shorter frame.")
         return np.asarray(samples, dtype=np.complex128), tuple(listed.tolist())
     if rate is None:
-        raise MisuseError("sampling_rate", "be given, in samples a second", "None", "Write sampling_rate=16000.")
+        raise MisuseError(
+            "sampling_rate", "be given, in samples a second", Clause("it is None"), "Write sampling_rate=16000."
+        )
     frames = Frames.of(rate, listed, frame, gap, segment)
     rows = frames.rows(samples)
     _check_rows(len(rows), count, frames.as_many(len(samples), _least(count)))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_indices, read_only
 from .._codec import array_digest, array_json, content_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._states import ArrayWriter, Nuisances, States, check_distinct_rows, check_size, frozen
 
@@ -83,7 +83,9 @@ class Bank:
         strengths = _check_strengths(self.strengths, states.n_atoms)
         for block in states.blocks:
             if (strengths[:, block] != strengths[:, block[:1]]).any():
-                raise MisuseError("strengths", "be the same for all atoms of a region", f"others at atoms {block}")
+                raise MisuseError(
+                    "strengths", "be the same for all atoms of a region", Clause(f"they differ at atoms {block}")
+                )
         firsts = [block[0] for block in states.blocks]
         is_shared = firsts == [*range(states.n_atoms)]  # one atom a region: the same table, which may be large
         n_calibration_keys = states.n_states * len(self.calibration)
@@ -251,7 +253,7 @@ class Bank:
 def _check_strengths(value: ArrayLike, n_atoms: int) -> Array:
     strengths = frozen(check_array("strengths", value, (None, n_atoms)))
     if not len(strengths):
-        raise MisuseError("strengths", "hold at least one support", "none")
+        raise MisuseError("strengths", "hold at least one support", Clause("there is none"))
     if strengths.min() < 0.0:
         support, atom = np.argwhere(strengths < 0.0)[0].tolist()
         raise MisuseError(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_distinct
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..io import Axis, as_reader_output, in_order
 from ..responses import GenericFamily, Settings
@@ -93,7 +93,9 @@ def strength_rows(
             if name not in place:
                 raise MisuseError("supports", rule, repr(name), "Write longer names in a tuple, not in one text.")
             if name not in values:
-                raise MisuseError("strengths", "give the strength of every active region", f"none for {name!r}")
+                raise MisuseError(
+                    "strengths", "give the strength of every active region", Clause(f"region {name!r} has none")
+                )
         names = sorted(support, key=place.__getitem__)  # in the order of the atoms
         check_supports(len(rows) + prod([len(values[name]) for name in names]))
         for combination in product(*[values[name] for name in names]):
@@ -167,7 +169,7 @@ def with_unlisted(
     in the cells.
     """
     if UNLISTED in library.region_names or UNLISTED in library.ids:
-        raise MisuseError("library", f"have no element or region {UNLISTED!r} of its own", "one")
+        raise MisuseError("library", f"have no element or region {UNLISTED!r} of its own", Clause("it has one"))
     width = len(library.responses)
     if isinstance(generic, GenericFamily):
         added = check_array("generic", generic.columns, (width, None))
@@ -210,7 +212,9 @@ def check_different(library: Library, regions: Sequence[str]) -> None:
         key = tuple(sorted(row.tobytes() for row in both))
         if key in seen:
             remedy = f"Make one region of them, with the count 2: {name!r} and {seen[key]!r} differ only by a swap."
-            raise MisuseError("regions", "have different elements", f"{seen[key]!r} and {name!r} with the same", remedy)
+            raise MisuseError(
+                "regions", "have different elements", Clause(f"{seen[key]!r} and {name!r} have the same"), remedy
+            )
         seen[key] = name
 
 
@@ -287,7 +291,9 @@ def _unit_columns(gains: Array) -> Array:
     else:
         left, sizes, _ = np.linalg.svd(gains, full_matrices=False)  # (E, q, V), (E, V)
     if not np.all(sizes[:, 0] > 0.0):
-        raise MisuseError("forward", "have a response of every source", f"none of source {int(np.argmin(sizes[:, 0]))}")
+        raise MisuseError(
+            "forward", "have a response of every source", Clause(f"source {int(np.argmin(sizes[:, 0]))} has none")
+        )
     is_seen = sizes > _SILENT * sizes[:, :1]
     return np.where(is_seen[:, None], left, left[:, :, :1]).transpose(2, 1, 0)
 

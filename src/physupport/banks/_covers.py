@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from .._checks import check_array, check_count, check_positive
 from .._codec import Real, Refusal, array_json, check_form, real
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..responses import (
     Bounds,
@@ -244,7 +244,7 @@ class Cover:
     def known_response(self) -> Response:
         """The response, where anybody can work it out."""
         if self.response is None:
-            raise MisuseError("cover", "have a response that can be worked out", "none")
+            raise MisuseError("cover", "have a response that can be worked out", Clause("it has none"))
         return self.response
 
     @property
@@ -415,13 +415,13 @@ def cover_boxes(
         elif response is not None:
             bounds = box_bounds(response, low, high, [*parameters, *fixed], second=tangents).first(d + len(parameters))
         else:
-            raise MisuseError("slopes", "be given where the response is a table", "none")
+            raise MisuseError("slopes", "be given where the response is a table", Clause("there are none"))
         sides = np.concatenate([high - low, highest - lowest]) / 2.0
         chosen = _cell_counts(sides, bounds, allowed, tangents, None if cells is None else cells[name])
         found[name] = Cells(low, high, chosen[:d].astype(np.int64), bounds)
         counts = np.maximum(counts, chosen[d:])
     if not found:
-        raise MisuseError("boxes", "be of at least one region", "none")
+        raise MisuseError("boxes", "be of at least one region", Clause("there is none"))
     return Cover(
         response=response,
         regions=found,
@@ -442,11 +442,11 @@ def cover_boxes(
 def _declared_bounds(slopes: ArrayLike, bends: ArrayLike | None, d: int, tangents: bool) -> Bounds:
     """Bounds that the user answers for."""
     if tangents and bends is None:
-        raise MisuseError("bends", "be given with slopes where there are tangents", "none")
+        raise MisuseError("bends", "be given with slopes where there are tangents", Clause("there are none"))
     first = check_array("slopes", slopes, (d,))
     second = np.zeros((d, d)) if bends is None else check_array("bends", bends, (d, d))
     if first.min() < 0.0 or second.min() < 0.0 or (second != second.T).any():
-        raise MisuseError("slopes and bends", "be at least 0, and bends symmetric", "others")
+        raise MisuseError("slopes and bends", "be at least 0, and bends symmetric", Clause("they are not"))
     return Bounds(first, second)
 
 

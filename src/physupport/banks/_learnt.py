@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import cdist
 
 from .._checks import check_array, check_count, check_instance, check_open, check_positive, check_unit_columns
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..io import SplitRows, Table
 from ._bank import Bank
@@ -149,7 +149,9 @@ def sparse_learner(
         learning = import_module("sklearn.decomposition")
     except ImportError as error:
         remedy = "Install physupport[learn], or give a learner of your own."
-        raise MisuseError("learner", "be given where scikit-learn is not installed", "none", remedy) from error
+        raise MisuseError(
+            "learner", "be given where scikit-learn is not installed", Clause("none is given"), remedy
+        ) from error
     scale = float(np.sqrt(np.mean(np.sum(rows**2, axis=1))))
     if scale == 0.0:
         raise MisuseError("rows", "hold something else than zeros to learn from", f"{len(rows)} rows of zeros")
@@ -247,7 +249,7 @@ def _proposal_rows(table: NDArray[Any], split: SplitRows) -> Array:
     if len(table.shape) != 2 or table.shape[0] != split.n_rows:
         raise MisuseError("table", f"have the {split.n_rows} rows of the split", f"shape {tuple(table.shape)}")
     if not len(split.proposal):
-        raise MisuseError("split", "leave rows to the proposal", "none")
+        raise MisuseError("split", "leave rows to the proposal", Clause("it leaves none"))
     order = np.sort(split.proposal)
     rows = np.asarray(table[order])
     if rows.dtype.kind not in "fiu":
@@ -270,7 +272,9 @@ def _learnt(learner: Learner, rows: Array, n_atoms: int, seed: SeedSequence) -> 
     norms = np.linalg.norm(atoms, axis=0)
     if not norms.all():
         remedy = "Ask for fewer atoms, or use a smaller penalty."
-        raise MisuseError("learner", "give atoms other than zero", f"zero in atom {int(norms.argmin())}", remedy)
+        raise MisuseError(
+            "learner", "give atoms other than zero", Clause(f"atom {int(norms.argmin())} is zero"), remedy
+        )
     unit: Array = atoms / norms
     return unit
 
@@ -318,12 +322,12 @@ def nearest_regions(bank: Bank, library: Library, *, within: float) -> NearestRe
     explanation touches are left out.
     """
     if UNMATCHED in library.regions:
-        raise MisuseError("library", f"have no region called {UNMATCHED!r}", "one")
+        raise MisuseError("library", f"have no region called {UNMATCHED!r}", Clause("it has one"))
     statements = _statements(bank, library, check_open("within", within, 0.0, 1.0))
     everywhere = (*library.region_names, UNMATCHED)
     regions = [region for region in everywhere if any(region in statement for statement in statements)]
     if not regions:
-        raise MisuseError("bank", "have an active atom in some explanation", "none")
+        raise MisuseError("bank", "have an active atom in some explanation", Clause("it has none"))
     members = {region: sorted({one[region][0] for one in statements if region in one}) for region in regions}
     names = {region: _names(region, listed, library) for region, listed in members.items()}
     numbers = {region: {one: i for i, one in enumerate(listed)} for region, listed in members.items()}

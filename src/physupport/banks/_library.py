@@ -22,7 +22,7 @@ from .._checks import (
     read_only_view,
 )
 from .._codec import pieces_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..io import Axis, as_reader_output, check_apart, in_order, is_numbering, matches, order_of
 from ..responses import Settings
@@ -60,7 +60,7 @@ class Library:
         ids = check_texts("ids", self.ids)
         regions = check_texts("regions", self.regions)
         if not ids:
-            raise MisuseError("ids", "name at least one element", "none")
+            raise MisuseError("ids", "name at least one element", Clause("none is named"))
         check_distinct("ids", ids)
         check_apart("ids", ids)
         check_apart("regions", tuple(dict.fromkeys(regions)))
@@ -151,7 +151,7 @@ def library_states(
     """
     names = tuple(regions)
     if not names:
-        raise MisuseError("regions", "name at least one region", "none")
+        raise MisuseError("regions", "name at least one region", Clause("none is named"))
     check_distinct("regions", names)
     q = len(library.responses)
     shared = check_unit_columns("extra", extra if np.size(extra) else np.zeros((q, 0)), q)

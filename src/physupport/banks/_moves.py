@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # its parts are loaded where they are used: most analyses have no cells
 
 from .._checks import check_array, check_open
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 
 MOST_CELLS = 2**20
@@ -108,7 +108,7 @@ def _without_rounding(asked: float, before: float) -> float:
     """The level before, less what is rounded; raises if no level is left."""
     if before <= 0.0:
         remedy = "Allow cells a smaller eta."
-        raise MisuseError("alpha", "leave some level after the moves within cells", f"{asked:g}", remedy)
+        raise MisuseError("alpha", "leave some level after the moves within cells", Clause(f"it is {asked:g}"), remedy)
     return before * (1.0 - ROUNDING)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_indices, check_whole, read_only
 from .._codec import array_digest, array_json, content_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
 from ._circle import closes_circle
@@ -168,7 +168,7 @@ def table_regions(
     (('right',), [[1, -1], [0, -1]])
     """
     if not columns:
-        raise MisuseError("columns", "name at least one region", "none")
+        raise MisuseError("columns", "name at least one region", Clause("none is named"))
     places = {region: _stacked(region, points) for region, points in (coordinates or {}).items()}
     elements: dict[str, tuple[str, ...]] = {}
     located = list[IntArray]()

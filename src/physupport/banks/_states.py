@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_array, check_count, check_distinct, check_indices, check_texts, check_unit_norms, read_only
 from .._codec import array_json
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check_distinct_rows(name: str, rows: Array, what: str, where: str) -> None:
     for number, row in enumerate(rows):
         content = sha256(row.tobytes()).digest()
         if content in seen:
-            raise MisuseError(name, f"hold distinct {what}", f"{row.tolist()} again {where} {number}")
+            raise MisuseError(name, f"hold distinct {what}", Clause(f"{row.tolist()} appears again {where} {number}"))
         seen.add(content)
 
 
@@ -119,7 +119,7 @@ class Nuisances:
         check_distinct("names", names)
         values = frozen(check_array("values", self.values, (None, len(names))))
         if not len(values):
-            raise MisuseError("values", "hold at least one setting", "none")
+            raise MisuseError("values", "hold at least one setting", Clause("there is none"))
         check_distinct_rows("values", values, "settings", "in row")
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "values", values)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import analysis, project as projects, report as reports, verify as verifier
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from . import _later
 from ._app import use_threads
 
@@ -32,7 +32,9 @@ def agent(
         made = import_module("mcp.server.mcpserver").MCPServer("physupport")
     except ImportError:
         remedy = 'Install it with pip install "physupport[agent]".'
-        raise MisuseError("agent", "find the package mcp, version 2 or newer", "none", remedy) from None
+        raise MisuseError(
+            "agent", "have the package mcp, version 2 or newer", Clause("it is not installed"), remedy
+        ) from None
     for tool in tools(folder):
         made.add_tool(_answering(tool))
     if port is None:

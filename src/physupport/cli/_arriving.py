@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeVar, cast
 
 import typer
 
-from .._errors import MisuseError, visible
+from .._errors import Clause, MisuseError, visible
 from . import _later
 
 Block = TypeVar("Block")
@@ -123,7 +123,7 @@ def _rows(
         if len(row) == len(order) * parts:
             row = [row[parts * i + part] for i in order for part in range(parts)]
         if not row:
-            raise MisuseError(f"rows {name}", _NUMBERS, f"none in line {number}")
+            raise MisuseError(f"rows {name}", _NUMBERS, Clause(f"line {number} has none"))
         odd = next((i for i, value in enumerate(row) if not isfinite(value)), None)
         if odd is not None:
             value = f"{row[odd]} in line {number}, column {odd // parts + 1}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import maps, project as projects
-from .._errors import MisuseError, misuse_named, visible
+from .._errors import Clause, MisuseError, misuse_named, visible
 from . import _later
 from ._app import PROJECT_FILE, ProjectArgument, Quiet, Threads, Trust, use_threads
 from ._project import run_and_tell, show_finished
@@ -112,7 +112,9 @@ def _mapped(
             result.to_csv(folder / "map.csv", amounts)
             result.to_envi(folder / "map.img", result.regions[0])
         except OSError as error:
-            raise MisuseError("--out", _WRITABLE, f"{error.filename} ({error.strerror})", _STAYS) from None
+            raise MisuseError(
+                "--out", _WRITABLE, Clause(f"{error.filename} is not ({error.strerror})"), _STAYS
+            ) from None
     return result, is_small
 
 
@@ -167,7 +169,7 @@ def _report_one(project: "Project", overrides: dict[str, object], signals: "Sign
         kind = [(name, rows.dtype) for name in signals.bands]
         _later.files.write_whole(path, _later.files.npy_bytes(rows.view(kind).reshape(-1) if is_moved else rows))
     except OSError as error:
-        raise MisuseError("--out", _WRITABLE, f"{folder} ({error})") from None
+        raise MisuseError("--out", _WRITABLE, Clause(f"{folder} is not ({error})")) from None
     given = overrides | {"output.folder": str(folder), "title": f"{project.title}, signal {text}", **rows_at(path)}
     finished, _ = run_and_tell(load_project_at(project.path, given, trust=project.is_trusted), quiet=quiet)
     if not quiet:

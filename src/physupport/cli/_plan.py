@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from .. import project as projects
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from ..local import planning, shell
 from . import _later
 from ._app import Trust
@@ -183,7 +183,7 @@ def _table(name: str, path: Path) -> list[list[float]]:
             raise MisuseError(name, rule, f"{len(row)} in line {number}")
         table += [row] if row else []
     if not table:
-        raise MisuseError(name, "hold a table of numbers", "an empty file")
+        raise MisuseError(name, "hold a table of numbers", Clause("it is empty"))
     return table
 
 
@@ -261,7 +261,7 @@ def _check_picture(path: Path | None) -> None:
         raise MisuseError("--picture", rule, repr(str(path)))
     if find_spec("matplotlib") is None:
         remedy = 'Install it with pip install "physupport[plot]".'
-        raise MisuseError("--picture", "be drawn with matplotlib", "an installation without it", remedy)
+        raise MisuseError("--picture", "be drawn with matplotlib", Clause("that package is not installed"), remedy)
 
 
 def _draw_map(design: "Design", path: Path) -> None:
@@ -279,4 +279,4 @@ def _draw_map(design: "Design", path: Path) -> None:
         figure.savefig(drawn, dpi=200, format=path.suffix[1:])
         _later.files.write_whole(path, drawn.getvalue())
     except (OSError, ValueError) as error:
-        raise MisuseError("--picture", "be a writable file", f"{path} ({error})") from None
+        raise MisuseError("--picture", "be a writable file", Clause(f"{path} is not ({error})")) from None

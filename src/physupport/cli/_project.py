@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import project as projects, report as reports
-from .._errors import MisuseError, visible
+from .._errors import Clause, MisuseError, visible
 from ._app import PROJECT_FILE, ProjectArgument, Quiet, Threads, Trust, exit_code, use_threads
 from ._text import load_counted, load_project_at, run_progress, show_lines, show_report, stopped_by_signal
 
@@ -56,7 +56,7 @@ def init(
     use_threads(None, "--workers")
     if from_library is not None or spectrum is not None:
         if from_library is None or spectrum is None:
-            raise MisuseError("--from-library", "come with --spectrum", "one of the two")
+            raise MisuseError("--from-library", "come with --spectrum", Clause("only one of the two is given"))
         path = projects.write_spectral_project(folder, spectrum, from_library)
         typer.echo(f"Written to {folder}: {path.name}.")
         typer.echo("Next: physupport run" + ("" if folder == Path() else f" {folder}"))
@@ -94,9 +94,9 @@ def run(
     """
     use_threads(workers, "--workers")
     if resume and dry_run:
-        raise MisuseError("--resume", "come without --dry-run", "both")
+        raise MisuseError("--resume", "come without --dry-run", Clause("both are given"))
     if with_hash and not dry_run:
-        raise MisuseError("--hash", "come with --dry-run", "a run, whose report has the hash")
+        raise MisuseError("--hash", "come with --dry-run", Clause("this is a run, whose report has the hash"))
     given = (level, _budget(budget), seed, policy, None if out is None else str(out))
     overrides: dict[str, object] = {k: value for k, value in zip(_KEYS, given, strict=True) if value is not None}
     try:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import project as projects
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from . import _later
 from ._app import use_threads
 from ._text import save_report
@@ -58,7 +58,7 @@ def rid(
         given = out_format if out_format != "json" else mode
         raise MisuseError("--out-format" if out_format != "json" else "--mode", "be json, or command-line", repr(given))
     if file is None:
-        raise MisuseError("FILE", "name a spectrum", "none", "Write physupport rid FILE.")
+        raise MisuseError("FILE", "name a spectrum", Clause("none is given"), "Write physupport rid FILE.")
     report = projects.identify_nuclides(
         file,
         nuclides=_names(nuclides),

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import project as projects
-from .._errors import MisuseError, visible
+from .._errors import Clause, MisuseError, visible
 from ._app import PROJECT_FILE
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def save_report(report: "Report", path: Path, option: str = "--out") -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         report.save(path)
     except OSError as error:
-        raise MisuseError(option, "be a folder that can be written", f"{path.parent} ({error.strerror})") from None
+        raise MisuseError(
+            option, "be a folder that can be written", Clause(f"{path.parent} cannot ({error.strerror})")
+        ) from None
 
 
 SIGNAL = "signal-"  # how folders of reports on signals of a map begin
@@ -87,7 +89,7 @@ def _standard_input(name: str) -> str:
         pieces.append(piece)
         if len(pieces) * _PIECE > _MOST_TEXT:
             rule = f"have at most {_MOST_TEXT:,} characters on standard input"
-            raise MisuseError(name, rule, "more", "Name the file instead.")
+            raise MisuseError(name, rule, Clause("it has more"), "Name the file instead.")
     return "".join(pieces)
 
 

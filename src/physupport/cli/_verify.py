@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import project as projects, report as reports, verify as verifier
-from .._errors import MisuseError, misuse_named, visible
+from .._errors import Clause, MisuseError, misuse_named, visible
 from ..report import page
 from . import _later
 from ._app import REFUSED, Trust
@@ -84,20 +84,24 @@ def _sound_facts(path: str) -> Iterator[None]:
     except Exception as error:  # details have no schema: what is missing in them may be met anywhere
         rule = "hold facts that fit together"
         remedy = "physupport verify says which do not."
-        raise MisuseError(f"report {path}", rule, f"others ({type(error).__name__}: {error})", remedy) from None
+        raise MisuseError(
+            f"report {path}", rule, Clause(f"they do not ({type(error).__name__}: {error})"), remedy
+        ) from None
 
 
 def _write_page(report: "Report", path: str, html: Path) -> None:
     beside = Path(path).parent / "details.json"
     if path == "-" or not beside.is_file():
-        raise MisuseError("--html", "come with details.json beside the report", f"none at {beside}")
+        raise MisuseError("--html", "come with details.json beside the report", Clause(f"there is none at {beside}"))
     details = reports.Details.from_json(read_text("details", str(beside)))
     if html.is_dir() or not html.parent.is_dir():
         raise MisuseError("--html", "name a file in a folder that exists", repr(str(html)))
     try:
         page.write_page(html, report, details)
     except OSError as error:
-        raise MisuseError("--html", "name a file that can be written", f"{str(html)!r} ({error.strerror})") from None
+        raise MisuseError(
+            "--html", "name a file that can be written", Clause(f"{str(html)!r} cannot ({error.strerror})")
+        ) from None
 
 
 _DATA = (
@@ -211,7 +215,9 @@ def _read_data(report: str, data: list[str] | None, project: "Project | None") -
     for name in known:
         if name not in tables:
             option = "--data" if project is None else "--project"
-            raise MisuseError(option, f"give the rows of every stream of the report, also of {name}", "none of it")
+            raise MisuseError(
+                option, f"give the rows of every stream of the report, also of {name}", Clause("they are missing")
+            )
     return tables
 
 
@@ -226,7 +232,10 @@ def _stream_rows(report: str, name: str, path: str) -> "Rows":
     if declared == upright.shape == turned.shape:
         remedy = "Give --project, which says, or an .npz file of tables by stream, in which rows come first."
         raise MisuseError(
-            f"data {name}={path}", "tell its rows from its channels by their numbers", f"shape {values.shape}", remedy
+            f"data {name}={path}",
+            "tell its rows from its channels by their numbers",
+            Clause(f"its shape is {values.shape}"),
+            remedy,
         )
     return turned if declared == turned.shape else upright
 

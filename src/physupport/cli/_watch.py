@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import analysis, judges, project as projects, report as reports
-from .._errors import MisuseError, misuse_named, visible
+from .._errors import Clause, MisuseError, misuse_named, visible
 from ..analysis import diagnose
 from ..report import page
 from . import _later
@@ -69,7 +69,7 @@ def watch(
     """
     if resume and counts == "events":  # the last look ended with the file, at a moment that no rule fixed beforehand
         remedy = "Begin anew: all events are read again."
-        raise MisuseError("--resume", "come without --counts events", "both", remedy)
+        raise MisuseError("--resume", "come without --counts events", Clause("both are given"), remedy)
     loaded = load_counted(project, trust=trust)
     assembled = projects.assemble(loaded)
     protocol = assembled.protocol
@@ -257,7 +257,9 @@ def _looks(
                 block = next(sources[name], None)
                 evidence = evidence if block is None else evidence.after(block, name)
         if _later.codec.described("judge", evidence.encode()) != recorded:
-            raise MisuseError("--resume", "find the rows that the saved report was made from", "others")
+            raise MisuseError(
+                "--resume", "find the rows that the saved report was made from", Clause("the rows are others")
+            )
         yield evidence
     arriving = as_they_come if follow and len(sources) > 1 else in_turn
     for name, block in arriving(sources):

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from ._rows import map_file
 from ._table import (
     MATRIX_AXES,
@@ -65,13 +65,17 @@ _SLACK = 2**20
 def check_claim(name: str, member: str, claimed: int, stored: int) -> None:
     """Refuse an array of so many bytes that is stored in far too few, before memory is taken for it."""
     if claimed > _MOST_PACKED * stored + _SLACK:
-        raise MisuseError(name, f"hold the entries of {member!r}", f"{stored:,} bytes for {claimed:,}")
+        raise MisuseError(
+            name, f"hold the entries of {member!r}", Clause(f"it has {stored:,} bytes instead of {claimed:,}")
+        )
 
 
 def check_fits(name: str, member: str, claimed: int) -> None:
     """Refuse what memory cannot hold before it is unpacked: the system may end the program when it is filled."""
     if sys.platform != "win32" and claimed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        raise MisuseError(name, f"hold {member!r} of a size that fits into memory", f"{claimed:,} bytes")
+        raise MisuseError(
+            name, f"hold {member!r} of a size that fits into memory", Clause(f"it needs {claimed:,} bytes")
+        )
 
 
 def _outline(shape: tuple[int, ...], dtype: Any) -> NDArray[np.generic]:  # noqa: ANN401  what NumPy makes a type of
@@ -126,7 +130,7 @@ def open_hdf5(name: str, path: Path) -> Any:  # noqa: ANN401  h5py carries no ty
         h5py = import_module("h5py")
     except ImportError as error:
         remedy = 'Install it with pip install "physupport[io]".'
-        raise MisuseError(name, "be read with h5py", "no such package", remedy) from error
+        raise MisuseError(name, "be read with h5py", Clause("that package is not installed"), remedy) from error
     return h5py.File(path, "r")
 
 
@@ -247,7 +251,7 @@ def _read_73(name: str, path: Path, member: str | None, is_outline: bool) -> Rea
         known = [key for key in datasets(file) if _class_of(file[key]) in NUMERIC and not key.startswith("#")]
         chosen = chosen_member(name, member, known)
         if file[chosen].attrs.get("MATLAB_empty", 0):
-            raise MisuseError(name, "hold at least one number", f"{chosen!r} without entries")
+            raise MisuseError(name, "hold at least one number", Clause(f"{chosen!r} has no entries"))
         held = ReaderOutput(numbers(name, path, file[chosen], is_outline).T, chosen, MATRIX_AXES)
         cells = [title for title in TITLES if title in file and _class_of(file[title]) == "cell"]
         names = {title: tuple(_text_of(file[cell]) for cell in file[title][()].ravel()) for title in cells}

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from ._rows import map_file, part_of
 from ._table import ReaderOutput, check_no_member, distinct_or_none
 from ._text import SPECTRUM_AXES, read_iaea
@@ -192,12 +192,14 @@ def _envi_values(name: str, pixels: NDArray[np.generic], keys: dict[str, str]) -
     """The numbers as rows and bands; a view of the file unless its lines and bands alternate."""
     is_library = _is_library(keys)
     if is_library and pixels.shape[2] != 1:
-        raise MisuseError(name, "have one band, being a spectral library", f"bands = {pixels.shape[2]}")
+        raise MisuseError(name, "have one band, being a spectral library", Clause(f"it has bands = {pixels.shape[2]}"))
     values = pixels[..., 0] if is_library else pixels.reshape(-1, pixels.shape[2])
     ignored = keys.get("data ignore value")
     if ignored is not None and np.any(values == float(ignored)):
         remedy = "Rows with gaps have to be left out, or filled in, beforehand."
-        raise MisuseError(name, "hold numbers only", f"entries of {ignored}, which its header calls missing", remedy)
+        raise MisuseError(
+            name, "hold numbers only", Clause(f"it has entries of {ignored}, which its header calls missing"), remedy
+        )
     return values
 
 
@@ -214,7 +216,7 @@ def _envi_pair(name: str, path: Path) -> tuple[Path, Path]:
     pair = envi_files(path)
     if not pair:
         missing = "the numbers" if path.suffix.lower() == ".hdr" else "the header .hdr"
-        raise MisuseError(name, f"have {missing} beside it, under the same name", "no such file")
+        raise MisuseError(name, f"have {missing} beside it, under the same name", Clause("there is no such file"))
     return pair[0], pair[1]
 
 
@@ -232,7 +234,9 @@ def _envi_keys(name: str, path: Path) -> dict[str, str]:
         if value.startswith("{") and "}" not in value:
             value = "\n".join([value, *_until_brace(name, key, lines)])
         if keys.setdefault(key.lower(), value) != value and key.lower() != "description":
-            raise MisuseError(name, f"have one {key!r} in its header", f"{keys[key.lower()]} and {value}")
+            raise MisuseError(
+                name, f"have one {key!r} in its header", Clause(f"it has {keys[key.lower()]} and {value}")
+            )
     for key in ("samples", "lines", "bands", "data type"):
         if not keys.get(key, "").isdigit():
             raise MisuseError(name, f"have a whole number as {key!r} in its header", keys.get(key, "none"))
@@ -249,7 +253,7 @@ def _until_brace(name: str, key: str, lines: Iterator[str]) -> Iterator[str]:
         yield line
         if "}" in line:
             return
-    raise MisuseError(name, f"close the braces of {key!r} in its header", "none at its end")
+    raise MisuseError(name, f"close the braces of {key!r} in its header", Clause("they are never closed"))
 
 
 def _listed(value: str) -> list[str]:
@@ -275,7 +279,7 @@ def _mapped(
     there = (path.stat().st_size if end is None else end) - offset
     if min(shape) < 1 or prod(shape) * np.dtype(kind).itemsize != there:
         wanted = f"{' x '.join(map(str, shape))} numbers of {np.dtype(kind).itemsize} bytes"
-        raise MisuseError(name, f"hold the {wanted} that its header names", f"{there:,} bytes")
+        raise MisuseError(name, f"hold the {wanted} that its header names", Clause(f"it has {there:,} bytes"))
     return map_file(path, kind, offset, shape)
 
 

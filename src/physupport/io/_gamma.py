@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._files import write_whole
 from .._typing import Array
 from ._spectra import is_columns, read_spectrum_text
@@ -42,7 +42,7 @@ def read_foreground(path: str | Path, member: str | None = None) -> tuple[Array,
     place = Path(path)
     name = f"spectrum {place}"
     if not place.is_file():
-        raise MisuseError(name, "be a file", "none of this name")
+        raise MisuseError(name, "be a file", Clause("there is none of this name"))
     _check_text(name, place)
     every = [each for each in _measurements(name, place) if each.numGammaChannels() > 1]
     beside = {"Background", "Calibration", "IntrinsicActivity"}
@@ -71,7 +71,9 @@ def _measurements(name: str, path: Path) -> list[Any]:
         utils = import_module("SpecUtils")
     except ImportError:
         remedy = 'Install it: pip install "physupport[gamma]".'
-        raise MisuseError(name, "find the package sandiaspecutils", "no such package", remedy) from None
+        raise MisuseError(
+            name, "be read with sandiaspecutils", Clause("that package is not installed"), remedy
+        ) from None
     file = utils.SpecFile()
     try:
         file.loadFile(str(path), utils.ParserType.Auto, path.suffix)
@@ -93,7 +95,9 @@ def _of_one_calibration(
         not np.array_equal(each.channelEnergies(), chosen[0].channelEnergies()) for each in chosen
     ):
         remedy = "Save those of one calibration into a file of their own."
-        raise MisuseError(name, "have measurements of one calibration", f"{len(chosen)} of several", remedy)
+        raise MisuseError(
+            name, "have measurements of one calibration", Clause(f"its {len(chosen)} measurements have several"), remedy
+        )
     rows = np.array([each.gammaCounts() for each in chosen], dtype=np.float64)
     middles = 0.5 * (edges[: rows.shape[1]] + np.append(edges, 2.0 * edges[-1] - edges[-2])[1 : rows.shape[1] + 1])
     return rows, np.asarray(middles)

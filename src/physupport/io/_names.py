@@ -7,7 +7,7 @@ from unicodedata import category, name as character_name, normalize
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 
 _PREFIXES: Final = {
@@ -131,7 +131,7 @@ def order_of(name: str, axis: Axis, given: Sequence[str] | None) -> IntArray | N
     wanted = [*map(composed, axis.names)]
     if len({*found}) < len(found):
         twice = next(each for i, each in enumerate(found) if each in found[:i])
-        raise MisuseError(name, f"have {axis.what} of distinct names", f"{twice!r} more than once")
+        raise MisuseError(name, f"have {axis.what} of distinct names", Clause(f"{twice!r} appears more than once"))
     if {*found} == {*wanted}:
         where = {each: i for i, each in enumerate(found)}
         return np.array([where[each] for each in wanted], dtype=np.int64)

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from ._binary import (
     as_text,
     check_claim,
@@ -192,7 +192,7 @@ def library_files(path: Path, label: str = "library") -> tuple[Path, ...]:
     files = sorted(each for each in found if each.suffix.lower() != ".hdr" or not each.with_suffix(".sli").is_file())
     if not files:
         rule = f"be a file, a folder or a pattern of files that end in one of {', '.join(FORMATS)}"
-        raise MisuseError(f"{label} {path}", rule, "no such file")
+        raise MisuseError(f"{label} {path}", rule, Clause("there is no such file"))
     return tuple(files)
 
 
@@ -228,7 +228,7 @@ def _read(
         raise MisuseError(name, f"end in one of {', '.join(FORMATS)}", given)
     known = signature(reader).parameters
     if header is not None and "header" not in known:
-        raise MisuseError(name, "be read without a header, which only .csv files have", f"header={header!r}")
+        raise MisuseError(name, "be read without a header, which only .csv files have", Clause(f"header is {header!r}"))
     options = {} if header is None else {"header": header}
     if is_outline and "is_outline" in known:
         options["is_outline"] = True
@@ -254,9 +254,11 @@ def sound(name: str, path: Path) -> Iterator[None]:
     except MisuseError:
         raise
     except MemoryError:
-        raise MisuseError(name, "fit into memory", "more") from None
+        raise MisuseError(name, "fit into memory", Clause("it is larger")) from None
     except Exception as error:  # these have no common base
-        raise MisuseError(name, f"be a sound {path.suffix} file", f"{type(error).__name__}: {error}") from error
+        raise MisuseError(
+            name, f"be a sound {path.suffix} file", Clause(f"reading it fails ({type(error).__name__}: {error})")
+        ) from error
 
 
 def check_file(name: str, path: Path) -> None:
@@ -268,7 +270,7 @@ def check_file(name: str, path: Path) -> None:
     if not S_ISREG(status.st_mode):
         raise MisuseError(name, "be a file", "a folder" if S_ISDIR(status.st_mode) else "a device or a pipe")
     if status.st_size == 0:
-        raise MisuseError(name, "hold at least one number", "an empty file")
+        raise MisuseError(name, "hold at least one number", Clause("it is empty"))
 
 
 # Compressors, checksums, filters of numbers, and texts. Left out are codecs of Python objects, one of which is pickle,
@@ -290,7 +292,7 @@ def open_store(name: str, path: Path) -> Any:  # noqa: ANN401  an array or a gro
         zarr = import_module("zarr")
     except ImportError as error:
         remedy = 'Install it with pip install "physupport[maps]".'
-        raise MisuseError(name, "be read with zarr", "no such package", remedy) from error
+        raise MisuseError(name, "be read with zarr", Clause("that package is not installed"), remedy) from error
     if any(_is_array(document) for document in _documents(name, path)):
         return zarr.open_array(path, mode="r")
     return zarr.open_group(path, mode="r", use_consolidated=False)
@@ -354,7 +356,7 @@ def open_array(path: Path, member: str | None, label: str) -> ReaderOutput:
     if opener is not _zarr:
         check_file(name, path)
     elif not path.exists():
-        raise MisuseError(name, "be a Zarr array or group", "no such file")
+        raise MisuseError(name, "be a Zarr array or group", Clause("there is no such file"))
     with sound(name, path):
         return opener(name, path, member)
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_float64, check_count, check_open, check_order
 from .._codec import add_rows, rows_hasher
-from .._errors import MisuseError, NotFiniteError
+from .._errors import Clause, MisuseError, NotFiniteError
 from .._typing import Array, IntArray
 
 # Bytes of a table of which rows in any order are read at once, and of a gap between rows that is read with them.
@@ -66,7 +66,9 @@ def _check_uncut(held: NDArray[np.generic]) -> None:
     """
     mapped: object = held.base
     if isinstance(held, np.memmap) and isinstance(mapped, mmap) and mapped.size() < held.offset + held.nbytes:
-        raise MisuseError(f"file {held.filename}", "keep its length while it is in use", f"{mapped.size():,} bytes")
+        raise MisuseError(
+            f"file {held.filename}", "keep its length while it is in use", Clause(f"it now has {mapped.size():,} bytes")
+        )
 
 
 def _owner(values: NDArray[Any]) -> NDArray[Any]:
@@ -119,7 +121,9 @@ def _read(held: MappedFile, addresses: NDArray[np.int64], sizes: NDArray[np.int6
     data = bytearray().join(map(os.pread, repeat(held.descriptor), sizes.tolist(), offsets.tolist()))
     if len(data) != int(sizes.sum()):
         length = os.fstat(held.descriptor).st_size
-        raise MisuseError(f"file {held.filename}", "keep its length while it is in use", f"{length:,} bytes")
+        raise MisuseError(
+            f"file {held.filename}", "keep its length while it is in use", Clause(f"it now has {length:,} bytes")
+        )
     return data
 
 
@@ -155,7 +159,7 @@ class ArrayRows:
         if self.table.ndim != 2:
             raise MisuseError("rows", "be a table (rows, entries)", f"shape {self.table.shape}")
         if self.n_rows == 0:
-            raise MisuseError("rows", "hold at least one row", "none")
+            raise MisuseError("rows", "hold at least one row", Clause("there is none"))
         _check_real(self.table)
         if self.order is not None:
             check_order("order", self.order, len(self.table))
@@ -213,7 +217,9 @@ class HashedRows:
             add_rows(sha, block)
             done += len(block)
             if self._hashes.setdefault(done, sha.hexdigest()) != sha.hexdigest():
-                raise MisuseError(self.name, "stay what they are while they are in use", f"others before row {done}")
+                raise MisuseError(
+                    self.name, "stay what they are while they are in use", Clause(f"they changed before row {done}")
+                )
             yield block
 
     def digest(self) -> str:
@@ -250,7 +256,9 @@ class ReadRows:
 def _check_real(table: NDArray[np.generic]) -> NDArray[np.generic]:
     """Refuse what a cast to float64 would change in silence: imaginary parts, masks, texts, dates, truth values."""
     if np.ma.isMaskedArray(table):
-        raise MisuseError("rows", "have no mask", "a masked array", "Leave rows out, or fill them in, beforehand.")
+        raise MisuseError(
+            "rows", "have no mask", Clause("it is a masked array"), "Leave rows out, or fill them in, beforehand."
+        )
     if table.dtype.kind not in "iuf":
         raise MisuseError("rows", "be real numbers", f"dtype {table.dtype}", "Complex data go in as pairs: as_pairs.")
     return table
@@ -297,7 +305,7 @@ def split_rows(n_rows: int, fraction: float, seed: int | SeedSequence) -> SplitR
     n = check_count("n_rows", n_rows)
     n_proposal = int(Fraction(repr(float(share))) * n)
     if n_proposal == 0:
-        raise MisuseError("split", "leave rows to the proposal", f"{fraction:g} of {n} rows")
+        raise MisuseError("split", "leave rows to the proposal", Clause(f"{fraction:g} of {n} rows leaves none"))
     order = generator.permutation(n).astype(np.int64)
     return SplitRows(order[:n_proposal], order[n_proposal:])
 
@@ -367,7 +375,9 @@ def atom_table(elements: Array, is_complex: bool, has_phase: bool) -> Array:
     # A copy even where the order is right: elements may be read-only, for which kernels would be compiled again.
     rows = np.array(elements.T, dtype=np.float64, order="C")
     if is_complex and rows.shape[1] % 2:
-        raise MisuseError("elements", "have an even number of entries, pairs (Re, Im)", f"{rows.shape[1]} entries")
+        raise MisuseError(
+            "elements", "have an even number of entries, pairs (Re, Im)", Clause(f"there are {rows.shape[1]} entries")
+        )
     if not (is_complex and has_phase):
         return rows
     return np.stack([rows, turned(rows)], axis=1).reshape(2 * len(rows), -1)

@@ -8,7 +8,7 @@ from typing import Final, final
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray
 from ._names import is_unit, measure, place_of
 from ._table import ReaderOutput, channel_axis, check_no_member, distinct_or_none
@@ -159,7 +159,9 @@ def unit_in(title: str) -> str:
 def _as_rows(name: str, table: Array, unit: str, titles: tuple[str, ...] | None) -> ReaderOutput:
     if not _is_axis(table[:, 0]):
         remedy = "Its first column is the axis: bring its lines into order, each place once."
-        raise MisuseError(name, "have places that rise or fall all along its first column", "others", remedy)
+        raise MisuseError(
+            name, "have places that rise or fall all along its first column", Clause("they do not"), remedy
+        )
     rows = table[:, 1:].T
     named = titles if len(rows) > 1 and titles is not None and len({*titles}) == len(titles) else None
     return spectrum_rows(rows, table[:, 0], unit, named)
@@ -198,7 +200,7 @@ class Spectrum:
             raise MisuseError(f"spectrum {name}", "have a value at two places or more", f"{len(axis)}, {len(heights)}")
         order = np.argsort(axis)
         if not (np.diff(axis[order]) > 0.0).all() or not np.isfinite(heights).all():
-            raise MisuseError(f"spectrum {name}", "have finite values at different places", "others")
+            raise MisuseError(f"spectrum {name}", "have finite values at different places", Clause("it has others"))
         return cls(name, axis[order], heights[order], axis_unit, unit)
 
 
@@ -209,7 +211,9 @@ def spectra_of(name: str, stem: str, held: ReaderOutput) -> tuple[Spectrum, ...]
     places = np.array([place[0] for place in found if place is not None])
     if held.values.ndim != 2 or not found or len(places) < len(found):
         remedy = "Write text of two columns, or name its channels by their places, such as 400.5 nm."
-        raise MisuseError(name, "say where its channels lie on the axis, each place once", "others or none", remedy)
+        raise MisuseError(
+            name, "say where its channels lie on the axis, each place once", Clause("it does not"), remedy
+        )
     unit = next((place[1] for place in found if place is not None), "")
     rows = np.asarray(held.values if axis == 1 else held.values.T, dtype=np.float64)
     names = held.headings[1 - axis]
@@ -261,7 +265,9 @@ def resampled(spectra: Sequence[Spectrum], places: Array, unit: str, used: BoolA
     if 0 < len(transmitted) < len(spectra):
         rule = "have spectra of one kind, transmittance or not"
         remedy = "Save all as absorbance, which is -log10 of transmittance and adds up in a mixture."
-        raise MisuseError("library", rule, f"transmittance of {', '.join(transmitted[:3])} among others", remedy)
+        raise MisuseError(
+            "library", rule, Clause(f"it has transmittance of {', '.join(transmitted[:3])} among others"), remedy
+        )
     where = np.ones(len(places), dtype=np.bool_) if used is None else used
     pairs = [_at(spectrum, places, unit, where) for spectrum in spectra]
     columns, widths = (np.array([pair[k] for pair in pairs]).T for k in (0, 1))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 from ._binary import as_text, read_hdf5
 from ._gamma import read_gamma
@@ -24,7 +24,9 @@ def _package(name: str, package: str, extra: str) -> Any:  # noqa: ANN401  packa
         return import_module(package)
     except ImportError as error:
         remedy = f'Install it with pip install "physupport[{extra}]".'
-        raise MisuseError(name, f"be read with {package.partition('.')[0]}", "no such package", remedy) from error
+        raise MisuseError(
+            name, f"be read with {package.partition('.')[0]}", Clause("that package is not installed"), remedy
+        ) from error
 
 
 _APART: Final = "Save its spectra in files of their own, as text of two columns."
@@ -85,7 +87,7 @@ def read_opus(name: str, path: Path, member: str | None) -> ReaderOutput:
     held = _package(name, "brukeropus", "spectra").read_opus(str(path))
     found = [key for key in _OPUS if getattr(held, key, None) is not None]
     if not found:
-        raise MisuseError(name, "hold a spectrum of OPUS", "none")
+        raise MisuseError(name, "hold a spectrum of OPUS", Clause("it holds none"))
     data = getattr(held, chosen_member(name, member or found[0], found))
     return spectrum_rows(np.asarray(data.y, dtype=np.float64), np.asarray(data.x, dtype=np.float64), "cm-1")
 
@@ -117,7 +119,9 @@ def read_wdf(name: str, path: Path, member: str | None) -> ReaderOutput:
     axis = np.frombuffer(content, "<f4", n_points, blocks["XLST"][0] + 8).astype(np.float64)
     (kind,) = unpack_from("<i", content, blocks["XLST"][0] + 4)
     if blocks["DATA"][1] < 4 * n_points * count:
-        raise MisuseError(name, f"hold {count} spectra of {n_points} points", f"{blocks['DATA'][1]:,} bytes")
+        raise MisuseError(
+            name, f"hold {count} spectra of {n_points} points", Clause(f"it has {blocks['DATA'][1]:,} bytes")
+        )
     rows = np.frombuffer(content, "<f4", n_points * count, blocks["DATA"][0]).reshape(count, n_points)
     held = spectrum_rows(rows, axis, _WDF_UNITS.get(kind, ""))
     if "WMAP" not in blocks:
@@ -158,7 +162,7 @@ def read_tiff(name: str, path: Path, member: str | None) -> ReaderOutput:
         remedy = "Save one image a file, as an array (lines, samples, bands)."
         raise MisuseError(name, "hold an image of lines, samples and bands", found, remedy)
     if values.ndim == 2:
-        raise MisuseError(name, "have several bands", "one", "Stack its bands into one file beforehand.")
+        raise MisuseError(name, "have several bands", Clause("it has one"), "Stack its bands into one file beforehand.")
     bands = next(i for i, letter in enumerate(order) if letter not in "YX")
     lines, samples = order.index("Y"), order.index("X")
     return ReaderOutput(values.transpose(lines, samples, bands), axes=(("line",), ("sample",), ("band", "channels")),

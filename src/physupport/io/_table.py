@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import is_whole, read_only_view
 from .._codec import rows_hash
-from .._errors import MisuseError, shown
+from .._errors import Clause, MisuseError, shown
 from .._typing import Array, IntArray
 from ._names import Axis, is_numbering, matches, order_of, place_of, same_unit
 from ._rows import part_of
@@ -83,7 +83,9 @@ class Table:
 def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Real or complex numbers; masks, truth values, texts, dates, records and objects are refused."""
     if np.ma.isMaskedArray(values):
-        raise MisuseError(name, "have no mask", "a masked array", "Leave rows out, or fill them in, beforehand.")
+        raise MisuseError(
+            name, "have no mask", Clause("it is a masked array"), "Leave rows out, or fill them in, beforehand."
+        )
     if values.dtype.kind not in "iufc":
         raise MisuseError(name, "hold real or complex numbers", f"dtype {values.dtype}")
     return values
@@ -104,10 +106,10 @@ def check_counted(name: str, values: NDArray[np.generic], channels: Sequence[str
 def check_names(name: str, what: str, names: tuple[str, ...]) -> None:
     """Distinct texts, none of them empty."""
     if "" in names:
-        raise MisuseError(name, f"name all of its {what}", f"no name for number {names.index('') + 1}")
+        raise MisuseError(name, f"name all of its {what}", Clause(f"number {names.index('') + 1} has no name"))
     if len(set(names)) < len(names):
         twice = next(each for i, each in enumerate(names) if each in names[:i])
-        raise MisuseError(name, f"have {what} of distinct names", f"{twice!r} more than once")
+        raise MisuseError(name, f"have {what} of distinct names", Clause(f"{twice!r} appears more than once"))
 
 
 Coordinate: TypeAlias = tuple[NDArray[Any], str]  # where along an axis entries lie, numbers or texts; and the unit
@@ -199,7 +201,12 @@ def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) 
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise MisuseError(name, "have axes of different names", f"{shown(channels)} twice", "Give the axis by number.")
+        raise MisuseError(
+            name,
+            "have axes of different names",
+            Clause(f"{shown(channels)} names two of them"),
+            "Give the axis by number.",
+        )
     known = [repr(each) for names in axes for each in names]
     rule = f"be read with channels one of its axes, {', '.join(['0', *known])} or 1"
     given = "no axis" if channels in (None, "channels") else shown(channels)
@@ -218,9 +225,13 @@ def chosen_member(name: str, member: str | None, known: Sequence[str]) -> str:
     if member is None and len(known) == 1:
         return known[0]
     if member is None:
-        raise MisuseError(name, "hold one array of numbers, or be read with a member", f"the members {listed}")
+        raise MisuseError(
+            name, "hold one array of numbers, or be read with a member", Clause(f"it has the members {listed}")
+        )
     if member not in known:
-        raise MisuseError(name, f"hold the member {member!r} as an array of numbers", f"the members {listed}")
+        raise MisuseError(
+            name, f"hold the member {member!r} as an array of numbers", Clause(f"it has the members {listed}")
+        )
     return member
 
 
@@ -244,7 +255,7 @@ def titled(name: str, held: ReaderOutput, titles: Mapping[str, tuple[str, ...]],
         for k in fits:
             if headings[k] not in (None, names):
                 remedy = "Call the names of its first axis rows, and those of its second columns."
-                raise MisuseError(name, "tell which names are of which axis", f"shape {shape}", remedy)
+                raise MisuseError(name, "tell which names are of which axis", Clause(f"its shape is {shape}"), remedy)
             headings[k] = names
             axes[k].append(title)
     return replace(held, axes=tuple(map(tuple, axes)), headings=tuple(headings))
@@ -382,7 +393,7 @@ def as_table(value: ArrayLike, *, channels: int | str | None, label: str, unit: 
     # A number would be a guess about the order of dimensions.
     if kind_of(value) == "DataArray" and (channels,) not in held.axes:
         rule = f"be read with channels one of its dimensions, {', '.join(repr(name) for (name,) in held.axes)}"
-        raise MisuseError(label, rule, "no name" if channels is None else repr(channels))
+        raise MisuseError(label, rule, Clause("no axis is named") if channels is None else repr(channels))
     shape = np.shape(held.values)
     if len(shape) > 2:  # pixels are signals of their own, not rows of one
         rule = "have two axes, rows and channels"

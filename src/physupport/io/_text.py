@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 from ._table import MATRIX_AXES, ReaderOutput, check_names, check_no_member, distinct_or_none
 
@@ -82,7 +82,7 @@ def _numbers(
             _check_cells(name, line, cells, start)
             return _numbers(name, path, has_header, is_complex=True)
     if not entries:
-        raise MisuseError(name, "hold at least one line of numbers", "a header and nothing below it")
+        raise MisuseError(name, "hold at least one line of numbers", Clause("it has a header and nothing below it"))
     values = np.frombuffer(entries, dtype=np.complex128 if is_complex else np.float64)
     return ReaderOutput(
         values.reshape(-1, len(first) - start), axes=MATRIX_AXES, headings=(tuple(rows) if start else None, header)
@@ -208,14 +208,14 @@ def _even(name: str, reader: "_csv.Reader") -> Iterator[Line]:
         if not cells:
             continue
         if is_over:
-            raise MisuseError(name, "have no empty lines", f"one before line {reader.line_num}")
+            raise MisuseError(name, "have no empty lines", Clause(f"one comes before line {reader.line_num}"))
         width = width or len(cells)
         if len(cells) != width:
             rule = f"have {width} cells in every line, as in the first"
             raise MisuseError(name, rule, f"{len(cells)} cells in line {reader.line_num}")
         yield reader.line_num, cells
     if not width:
-        raise MisuseError(name, "hold at least one line", "an empty file")
+        raise MisuseError(name, "hold at least one line", Clause("it is empty"))
 
 
 SPECTRUM_AXES: Final = (("rows", "spectra"), ("columns", "channels"))
@@ -262,7 +262,7 @@ def read_mca(name: str, path: Path, member: str | None) -> ReaderOutput:
         return _spectrum(column, np.arange(len(column)), "", "counts")
     counts = _finite(name, _section(name, sections, "DATA").split())
     if "END" not in sections:
-        raise MisuseError(name, "close its data by <<END>>", "a file without it, which may have been cut off")
+        raise MisuseError(name, "close its data by <<END>>", Clause("it does not, and may have been cut off"))
     label, _, pairs = sections.get("CALIBRATION", "").partition("\n")
     points = np.reshape(read_reals(pairs.split()), (-1, 2))  # (points, 2)
     if len(points) < 2:
@@ -278,7 +278,7 @@ def read_emsa(name: str, path: Path, member: str | None) -> ReaderOutput:
     head, found, body = _text(path).partition("#SPECTRUM")
     keys = {key.strip().upper(): value.strip() for key, value in re.findall(r"^#([^:\n]+):(.*)$", head, re.MULTILINE)}
     if not found or "EMSA/MAS" not in keys.get("FORMAT", "").upper() or "NPOINTS" not in keys:
-        raise MisuseError(name, "be an EMSA/MAS spectrum", "a file without its #FORMAT, #NPOINTS or #SPECTRUM")
+        raise MisuseError(name, "be an EMSA/MAS spectrum", Clause("it lacks its #FORMAT, #NPOINTS or #SPECTRUM"))
     is_pairs = keys.get("DATATYPE", "Y").upper() == "XY"
     numbers = np.array(read_reals(re.split(r"[,\s]+", body.partition("\n")[2].partition("#")[0].strip(", \r\n\t"))))
     wanted = int(float(keys["NPOINTS"]))
@@ -311,13 +311,15 @@ def _sections(name: str, heading: str, path: Path) -> dict[str, str]:
     titles = [title.strip() for title in parts[0::2]]
     if len(set(titles)) < len(titles):
         twice = next(title for i, title in enumerate(titles) if title in titles[:i])
-        raise MisuseError(name, "have each of its sections once", f"{twice!r} more than once")
+        raise MisuseError(name, "have each of its sections once", Clause(f"{twice!r} appears more than once"))
     return dict(zip(titles, (text.strip() for text in parts[1::2]), strict=True))
 
 
 def _section(name: str, sections: dict[str, str], title: str) -> str:
     if not sections.get(title):
-        raise MisuseError(name, f"have numbers in a section {title}", f"the sections {', '.join(sections) or 'none'}")
+        raise MisuseError(
+            name, f"have numbers in a section {title}", Clause(f"it has the sections {', '.join(sections) or 'none'}")
+        )
     return sections[title]
 
 

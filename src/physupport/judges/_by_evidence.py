@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb, ctx
 
 from .._checks import check_count, check_indices, check_open
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
@@ -144,7 +144,7 @@ class ByEvidence(NoiseTestingSpec):
                 'Take split = "fission" where the noise is known, or judge = "rotation" or "invariant" where responses '
                 "are exact."
             )
-            raise MisuseError("split", "not be 'rows' for a single row", f"{n_rows} row", remedy)
+            raise MisuseError("split", "not be 'rows' for a single row", Clause(f"there is {n_rows} row"), remedy)
 
     def open(self, sealed: Sealed) -> Judge:
         """The judge along the rows, or of the average, which reads the rows and scores all explanations."""

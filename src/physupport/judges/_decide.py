@@ -8,7 +8,7 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike
 
 from .._checks import check_count, check_indices, check_open
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import IntArray
 from ..laws import Scores, Stream
 from ._evidence import (
@@ -159,7 +159,7 @@ def _candidates(stream: Stream, keys: ArrayLike | None) -> IntArray:
         return np.arange(stream.n_keys)
     candidates = np.unique(check_indices("keys", keys, stream.n_keys))
     if len(candidates) == 0:
-        raise MisuseError("keys", "hold at least one key", "none")
+        raise MisuseError("keys", "hold at least one key", Clause("there is none"))
     return candidates
 
 

@@ -11,7 +11,7 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike
 
 from .._checks import check_count, check_indices, check_whole
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..laws import Scores, Stream, check_checkpoints
@@ -61,7 +61,7 @@ def score_bounds(name: str, scores: Scores) -> Bounds:
     values = scores.values
     errors = scores.errors
     if np.isnan(values).any() or np.isnan(errors).any():
-        raise MisuseError(f"scores of {name}", "not be NaN", "NaN")
+        raise MisuseError(f"scores of {name}", "not be NaN", Clause("one of them is"))
     if errors.size and errors.min() < 0.0:
         raise MisuseError(f"errors of {name}", "be nonnegative", f"{errors.min():g}")
     is_finite = np.isfinite(values) & np.isfinite(errors)
@@ -225,7 +225,7 @@ def joint_path(checkpoints: Sequence[ArrayLike]) -> tuple[IntArray, IntArray]:
     [[128, 0], [256, 0], [300, 40]]
     """
     if not checkpoints:
-        raise MisuseError("checkpoints", "be those of at least one stream", "none")
+        raise MisuseError("checkpoints", "be those of at least one stream", Clause("there is none"))
     streams = [check_checkpoints(lengths, int(np.max(np.asarray(lengths), initial=1))) for lengths in checkpoints]
     shares = [[Fraction(t, lengths[-1]) for t in lengths] for lengths in (stream.tolist() for stream in streams)]
     # Each share is the share of some checkpoint, so some stream moves at each: no step repeats the one before.
@@ -267,7 +267,11 @@ class Factor:
         ours, theirs = (check_whole(f"checkpoints of {self.name}", s.checkpoints) for s in (self.stream, proposal))
         if not np.array_equal(ours, theirs):
             rule = "have the checkpoints of its stream"
-            raise MisuseError(f"numerator of {self.name}", rule, f"{theirs.tolist()}, not {ours.tolist()}")
+            raise MisuseError(
+                f"numerator of {self.name}",
+                rule,
+                Clause(f"they are {theirs.tolist()}, and those of the stream {ours.tolist()}"),
+            )
 
     def widened(self, error: float) -> "Factor":
         """The factor with the same numerator for responses right to within this error, if the stream has a scale."""
@@ -417,7 +421,7 @@ def bank_evidence(
             raise MisuseError(f"{name} stream", f"have the {n_keys} keys of the bank", f"{part[0].n_keys} keys")
     factors = [Factor(name, part[0], keys_of, part[1]) for name, keys_of, _, part in streams if part is not None]
     if not factors:
-        raise MisuseError("streams", "be given, calibration or deployment or both", "neither")
+        raise MisuseError("streams", "be given, calibration or deployment or both", Clause("neither is given"))
     return Evidence(bank.size, factors)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_array, check_count, check_indices, read_only
 from .._codec import bound_json
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._amounts import Amounts
 
@@ -326,7 +326,7 @@ class Panel(Judge):
         if len(sizes) != 1:
             raise MisuseError("judges", "decide about the explanations of one bank", f"sizes {sorted(sizes)}")
         if any(judge.level is None for judge in self.judges):
-            raise MisuseError("judges", "know their levels", "one that does not")
+            raise MisuseError("judges", "know their levels", Clause("one does not"))
 
     @property
     def size(self) -> int:
@@ -360,6 +360,6 @@ def _check_margins(value: ArrayLike, codes: NDArray[np.uint8]) -> Array:
     bounds = np.array(value, dtype=np.float64)
     check_array("margins", np.where(np.isinf(bounds), 0.0, bounds), (len(codes), 2))
     if (bounds[:, 0] > bounds[:, 1]).any():
-        raise MisuseError("margins", "have lower bounds at most their upper bounds", "a lower one above")
+        raise MisuseError("margins", "have lower bounds at most their upper bounds", Clause("one lies above"))
     Verdicts(codes, bounds[:, 0], bounds[:, 1]).check(np.arange(len(codes)), "margins")
     return bounds

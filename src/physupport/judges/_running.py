@@ -17,7 +17,7 @@ import scipy  # its parts are slow to load, and most analyses do not run on
 from numpy.typing import NDArray
 
 from .._codec import pieces_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 from ..banks import Bank
 from ..io import ArrayRows
@@ -197,7 +197,9 @@ class RunningEvidence:
                 start = evidence.streams[name].n_rows
                 rows = tables[name][start : start + size]
                 if len(rows) < size:
-                    raise MisuseError(f"rows of {name}", "begin with those of the earlier looks", "fewer rows")
+                    raise MisuseError(
+                        f"rows of {name}", "begin with those of the earlier looks", Clause("there are fewer rows")
+                    )
                 evidence = evidence.after(rows, name)
         return evidence
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 import numpy as np
 
 from .._codec import draws_seed, read_back, rows_hash
-from .._errors import MissingError, MisuseError
+from .._errors import Clause, MissingError, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -37,7 +37,7 @@ class Registry(dict[str, "type[JudgeSpec] | str"]):
             entry = dict.__getitem__(self, kind)
         if isinstance(entry, str):
             rule = f"register the judge {kind!r}, which it is named after"
-            raise MisuseError(f"the module {entry} of judges", rule, "none of this name")
+            raise MisuseError(f"the module {entry} of judges", rule, Clause("there is none of this name"))
         return entry
 
 
@@ -302,7 +302,7 @@ def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
         if name not in judge_options(kind):
             takers = [repr(other) for other in JUDGES if name in judge_options(other)]
             remedy = f"It goes with the judge {' or '.join(takers)}." if takers else ""
-            raise MisuseError(name, f"be left out with the judge {kind}", "a value", remedy)
+            raise MisuseError(name, f"be left out with the judge {kind}", Clause("it is given"), remedy)
     for name, entry in judge_options(kind).items():
         if name not in settings and entry.default is MISSING and entry.default_factory is MISSING:
             raise MissingError(name, "be given", "none", f"The judge {kind} needs it.")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._checks import check_count, check_positive
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 from ..banks import Bank, Cover, Range, RangeSizes, checked_ends, with_counts
 from ._law import Law
@@ -118,7 +118,9 @@ def _check_ranges(cover: Cover, bank: Bank, law: Law, n_rows: int) -> None:
         if each.region is not None:
             _check_strengths(each, each.region, bank)
         elif not _alike(np.sort(np.asarray(getattr(law, "variances", ()))), each.values):
-            raise MisuseError("noise of the bank", "have the middles of the cover's cells as values", "others")
+            raise MisuseError(
+                "noise of the bank", "have the middles of the cover's cells as values", Clause("it has others")
+            )
 
 
 def _sizes(law: Law, n_rows: int, width: int, quietest: float | None) -> RangeSizes:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._codec import Refusal
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource, as_complex, as_pairs
@@ -165,7 +165,7 @@ class Latent(NoisyLaw):
     def code_laws(self) -> tuple[CodeLaw, ...]:
         """One for each nuisance setting."""
         if self.laws is None:
-            raise MisuseError("law", "be completed with a bank", "no laws of the codes")
+            raise MisuseError("law", "be completed with a bank", Clause("it has no laws of the codes"))
         return tuple(self.laws)
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:

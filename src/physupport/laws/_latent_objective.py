@@ -13,7 +13,7 @@ from scipy.stats import qmc
 
 from .._checks import Interval, check_array, check_count
 from .._compiled import LOG2_E, cached_njit, exp2_minus
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ._codes import support_masks
 from ._opponents import Point, latent_point
@@ -60,7 +60,7 @@ class LatentObjective:
         q, n = atoms.shape
         rows = check_array("rows", self.rows, (None, q))
         if len(rows) == 0:
-            raise MisuseError("rows", "hold at least one row", "none")
+            raise MisuseError("rows", "hold at least one row", Clause("there is none"))
         generator = check_array("generator", self.generator, (q, q))
         if np.any(generator != -generator.T):
             raise MisuseError("generator", "be antisymmetric", generator.tolist())

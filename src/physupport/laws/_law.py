@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._codec import Refusal, read_back
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
@@ -277,7 +277,7 @@ def opponents_of(law: Law, bank: Bank, proposal: Proposal, key: int, planned: st
         yield Mixture((own, free), (0.5, 0.5))
     elif planned is not None:
         rule = f"be left out for rows of the law {law.name}, which has no free opponent, or always has it"
-        raise MisuseError("opponent", rule, "'free'")
+        raise MisuseError("opponent", rule, Clause("it is 'free'"))
 
 
 def decode_opponent(law: Law, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
@@ -332,7 +332,7 @@ def make_law(name: str, options: Mapping[str, object]) -> Law:
             raise MisuseError(option, rule, f"{value!r} for {name!r}")
     for option in _needed(law):
         if option not in settings:
-            raise MisuseError(option, f"be given for {name!r}", "none")
+            raise MisuseError(option, f"be given for {name!r}", Clause("there is none"))
     return law(**settings)
 
 

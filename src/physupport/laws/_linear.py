@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_positive, read_only
 from .._codec import Refusal, array_json, bound, bound_json, real
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import UNLISTED, Bank
 from ..io import RowSource, as_complex, as_pairs, mean_row
@@ -133,7 +133,9 @@ class Linear(Law):
             raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(self.rows))
         if self.variants is not None and (self.thresholds or (self.coefficients and self.half_steps is None)):
             remedy = "Take variants as states, or leave coefficients free."
-            raise MisuseError("variants", "not mix where coefficients are bounded, or have a threshold", "some", remedy)
+            raise MisuseError(
+                "variants", "not mix where coefficients are bounded, or have a threshold", Clause("they do"), remedy
+            )
         if self.covariance_freedom is not None:
             check_estimate(self, self.covariance_freedom)
         check_bounds(self)

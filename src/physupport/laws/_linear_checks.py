@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._checks import check_array, check_count, check_open, check_positive
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from ..banks import UNLISTED, Bank
 from ._design import (
     RANK_TOLERANCE,
@@ -35,10 +35,14 @@ def check_bounds(law: "Linear") -> None:
         check_positive(f"threshold of {region!r}", threshold)
     if law.rows != "same mean" and (law.coefficients or law.thresholds):
         remedy = "Leave bounds and thresholds out, or have rows of the same mean."
-        raise MisuseError("coefficients", "be left open where every row has its own", "bounds", remedy)
+        raise MisuseError(
+            "coefficients", "be left open where every row has its own", Clause("bounds are given"), remedy
+        )
     if law.is_complex and law.coefficients:
         remedy = "Leave the bounds out; an absence threshold bounds their modulus."
-        raise MisuseError("coefficients", "be free where they are complex, as they have no sign", "bounds", remedy)
+        raise MisuseError(
+            "coefficients", "be free where they are complex, as they have no sign", Clause("bounds are given"), remedy
+        )
 
 
 def check_width(law: "Linear") -> None:
@@ -56,7 +60,9 @@ def check_width(law: "Linear") -> None:
             raise MisuseError("error", rule, law.error, "Leave error out, or take variants as states without tangents.")
     if law.is_cone and (law.half_steps is not None or law.rows != "same mean" or law.is_complex):
         remedy = "Take variants as states or as a span."
-        raise MisuseError("is_cone", "go with real rows of the same mean, and no tangents", "others", remedy)
+        raise MisuseError(
+            "is_cone", "go with real rows of the same mean, and no tangents", Clause("the rows are others"), remedy
+        )
 
 
 def check_ranges(law: "Linear") -> None:
@@ -64,7 +70,9 @@ def check_ranges(law: "Linear") -> None:
     for name in ("error", "variants", "unlisted", "noise_shape"):
         if getattr(law, name) is not None:
             remedy = "Take exact places, and several values of the parameters."
-            raise MisuseError(name, "be left out beside elements or parameters anywhere in cells", "a value", remedy)
+            raise MisuseError(
+                name, "be left out beside elements or parameters anywhere in cells", Clause("it is given"), remedy
+            )
     if law.bands > 1:
         raise MisuseError("bands", "be 1 where elements or parameters lie anywhere in cells", law.bands)
 
@@ -77,12 +85,14 @@ def check_shape(law: "Linear") -> None:
         raise MisuseError("noise.kind", "be 'ar' with real rows about one mean", f"{law.rows!r} rows", remedy)
     if is_ar and (law.coefficients or law.thresholds or law.is_cone or law.half_steps is not None):
         remedy = "Leave bounds and thresholds out, and take variants as a span."
-        raise MisuseError("noise.kind", "be 'ar' where coefficients are free", "bounds", remedy)
+        raise MisuseError("noise.kind", "be 'ar' where coefficients are free", Clause("bounds are given"), remedy)
     if not is_ar and law.rows != "random":
         remedy = 'Write rows = "random", or law = "covariance" with strength = "unknown"; or leave `kind` out.'
         raise MisuseError("noise.kind", "go with rows whose coefficients are random", repr(law.rows), remedy)
     if law.noises is not None or law.covariance is not None:
-        raise MisuseError("noise.kind", "be the only noise that is stated", "another", "Leave the other out.")
+        raise MisuseError(
+            "noise.kind", "be the only noise that is stated", Clause("another one is given"), "Leave the other out."
+        )
     if law.error is not None:
         remedy = 'Leave the error out: kind = "any" has the errors of responses within.'
         raise MisuseError("error", "be left out where the noise has a kind", law.error, remedy)
@@ -95,7 +105,9 @@ def check_bands(law: "Linear") -> None:
         raise MisuseError("bands", rule, law.bands, 'Write rows = "random".')
     if law.noises is not None or law.covariance is not None:
         remedy = "Leave noise out, which is then unknown at every frequency, or give one of a kind."
-        raise MisuseError("noise", "be left out with several frequencies, each of which has its own", "some", remedy)
+        raise MisuseError(
+            "noise", "be left out with several frequencies, each of which has its own", Clause("some is given"), remedy
+        )
 
 
 def check_own_covariance(law: "Linear", bank: Bank) -> None:
@@ -120,7 +132,7 @@ def check_background(law: "Linear", bank: Bank) -> None:
         (name,) = bank.states.names(spanned[:1])
         rule = "leave something of every element"
         remedy = "Take columns out of the background, or the element out of the bank."
-        raise MisuseError("background", rule, f"one that spans '{name}'", remedy)
+        raise MisuseError("background", rule, Clause(f"it spans '{name}'"), remedy)
 
 
 def check_regions(law: "Linear", bank: Bank) -> None:
@@ -160,4 +172,4 @@ def check_unlisted(law: "Linear", bank: Bank) -> None:
         check_array("unlisted_places", law.unlisted_places, (2, count))
     if law.is_cone or law.half_steps is not None:
         remedy = "Take variants as states, and no tangents."
-        raise MisuseError("unlisted", "be left out beside cones and tangents", "both", remedy)
+        raise MisuseError("unlisted", "be left out beside cones and tangents", Clause("both are given"), remedy)

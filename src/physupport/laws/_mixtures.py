@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_positive, check_symmetric
 from .._compiled import LOG2_E, cached_njit, exp2_minus
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._codes import PROBABILITY_TOLERANCE, CodeLaw, support_masks
 
@@ -233,7 +233,9 @@ def cholesky_factors(name: str, covariances: Array) -> Array:
     if np.any(pivots <= floor):
         smallest = np.linalg.eigvalsh(covariances)[:, 0]  # (m,)
         worst = int(smallest.argmin())
-        raise MisuseError(name, "be positive definite", f"smallest eigenvalue {smallest[worst]:.3g} in matrix {worst}")
+        raise MisuseError(
+            name, "be positive definite", Clause(f"the smallest eigenvalue is {smallest[worst]:.3g} in matrix {worst}")
+        )
     return np.asarray(factors)
 
 
@@ -254,7 +256,7 @@ class Tangent:
         covariances = check_array("covariances", self.covariances, (*weights.shape, None, None))
         check_symmetric("covariances", covariances)
         if np.any(np.abs(weights.sum(axis=1)) > _BALANCE_TOLERANCE * np.abs(weights).sum(axis=1)):
-            raise MisuseError("weights", "sum to 0 in every direction", f"sums {weights.sum(axis=1)}")
+            raise MisuseError("weights", "sum to 0 in every direction", Clause(f"the sums are {weights.sum(axis=1)}"))
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "covariances", covariances)
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, read_only
 from .._codec import Refusal
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -67,7 +67,7 @@ class NoisyLaw(Law):
         if self.noises is not None:
             object.__setattr__(self, "noises", read_only(self.noises))
         if self.is_complex and self.why_real:
-            raise MisuseError("is_complex", f"be left out for {self.name!r}", "True", self.why_real)
+            raise MisuseError("is_complex", f"be left out for {self.name!r}", Clause("it is True"), self.why_real)
 
     def completed(self, bank: Bank) -> Self:
         """With the noises of the bank, if it has none of its own."""
@@ -108,7 +108,7 @@ class NoisyLaw(Law):
     def variances(self) -> Array:
         """(m,) noises as numbers."""
         if self.noises is None:
-            raise MisuseError("law", "be completed with a bank", "no noises")
+            raise MisuseError("law", "be completed with a bank", Clause("it has no noises"))
         return np.asarray(self.noises, dtype=np.float64)
 
     def entry_noises(self, nuisance: IntArray | slice = slice(None)) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._checks import read_only
 from .._codec import Real, Refusal, array_json, check_form, real
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field, IntArray
 from ..io import RowSource, as_complex, as_pairs
 from . import streams
@@ -180,7 +180,7 @@ def leading_point(root: Field, n_rows: int) -> Point:
     ranks = ranks[noises > 0.0]
     noises = noises[noises > 0.0]
     if not len(ranks):
-        raise MisuseError("proposal rows", "not all be 0", "rows of zeros")
+        raise MisuseError("proposal rows", "not all be 0", Clause("they are"))
     logs = np.log(np.maximum(values, np.finfo(np.float64).tiny))
     fits = np.array([logs[:k].sum() + (q - k) * np.log(noise) for k, noise in zip(ranks, noises, strict=True)])
     n_free = ranks * (2 * q - ranks) if parts == 2 else ranks * (2 * q - ranks + 1) / 2

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, read_only
 from .._codec import array_json, real
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..banks import UNLISTED, Bank
 from ..io import RowSource, mean_row
@@ -107,16 +107,25 @@ class Poisson(Law):
         for name in ("variants", "error", "relative_error", "counted", "unlisted"):
             if getattr(self, name) is not None:
                 remedy = "Give several values of the parameters instead of a range."
-                raise MisuseError(name, "be left out beside parameters between two values", "a value", remedy)
+                raise MisuseError(
+                    name, "be left out beside parameters between two values", Clause("it is given"), remedy
+                )
 
     def _check_counted(self, counted: ArrayLike) -> None:
         """Refuse widths of responses that were not counted."""
         check_array("counted", counted, (None,))
         if self.variants is not None:
-            raise MisuseError("counted", "be left out beside variants", "counts", "Add the counts of all recordings.")
+            raise MisuseError(
+                "counted",
+                "be left out beside variants",
+                Clause("counts are given"),
+                "Add the counts of all recordings.",
+            )
         if self.error is not None:
             remedy = "Give relative_error: rates near 0 are not known to within a share of the largest one."
-            raise MisuseError("error", "be left out where responses were counted", "a share of the peak", remedy)
+            raise MisuseError(
+                "error", "be left out where responses were counted", Clause("a share of the peak is given"), remedy
+            )
         if self.relative_error is not None and np.ndim(self.relative_error) > 1:
             remedy = "Give one for each element."
             raise MisuseError("relative_error", "have one axis where responses were counted", "two", remedy)
@@ -153,7 +162,9 @@ class Poisson(Law):
         for name, columns in parts.items():
             if columns is not None and columns.size and columns.min() < 0.0:
                 remedy = "Means of counts are sums of nonnegative parts."
-                raise MisuseError(name, "not be negative with the law poisson", f"{columns.min():g}", remedy)
+                raise MisuseError(
+                    name, "not be negative with the law poisson", Clause(f"the least is {columns.min():g}"), remedy
+                )
 
     def _check_family(self, bank: Bank) -> None:
         """Refuse a bank of other elements than those of the family."""
@@ -344,7 +355,7 @@ class Poisson(Law):
         columns = check_array("unlisted", self.unlisted, (width, None))
         if not len(bank.states.unlisted):
             remedy = "Make the library and its supports by with_unlisted."
-            raise MisuseError("unlisted", "go with a bank that has a region 'unlisted'", "none", remedy)
+            raise MisuseError("unlisted", "go with a bank that has a region 'unlisted'", Clause("it has none"), remedy)
         sums = columns.sum(axis=0)
         if not columns.shape[1] or not (sums > 0.0).all():
             raise MisuseError("unlisted", "have columns whose sums are above 0", f"shape {columns.shape}")

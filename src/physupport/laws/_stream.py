@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_count, check_whole
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..io import RowSource
 
@@ -63,7 +63,7 @@ def check_checkpoints(checkpoints: ArrayLike, n_rows: int) -> IntArray:
     lengths = check_whole("checkpoints", checkpoints)
     n = check_count("n_rows", n_rows)
     if len(lengths) == 0:
-        raise MisuseError("checkpoints", "hold at least one prefix length", "none")
+        raise MisuseError("checkpoints", "hold at least one prefix length", Clause("there is none"))
     if lengths[0] < 1:
         raise MisuseError("checkpoints", "be positive", f"{lengths[0]}")
     if np.any(np.diff(lengths) <= 0):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._codec import whole
-from .._errors import MisuseError, visible
+from .._errors import Clause, MisuseError, visible
 from .._files import write_whole
 from .._typing import BoolArray, IntArray
 from ..questions import Label
@@ -190,7 +190,9 @@ def write_netcdf(labelled: "SignalMap", path: str | os.PathLike[str]) -> None:
         name: value if isinstance(value, str) else json.dumps(value) for name, value in dataset.attrs.items()
     }
     if not any(_is_installed(name) for name in ("netCDF4", "h5netcdf", "scipy")):
-        raise MisuseError("to_netcdf", "find a package that writes NetCDF", "none", "Install netCDF4.")
+        raise MisuseError(
+            "to_netcdf", "have a package that writes NetCDF", Clause("none is installed"), "Install netCDF4."
+        )
     if not any(_is_installed(name) for name in ("netCDF4", "h5netcdf")):  # scipy writes no unsigned numbers
         dataset = dataset.map(
             lambda array: array.astype(np.int16) if array.dtype == np.uint8 else array, keep_attrs=True

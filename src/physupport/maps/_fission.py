@@ -19,7 +19,7 @@ from scipy.stats import chi2
 from .._checks import check_count, check_positive
 from .._codec import pieces_hash, rows_seed
 from .._compiled import cached_njit
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, Field, IntArray
 from ..judges import Amounts, Interval, amounts_reason, sublevel, union
 from ..judges.rotation import EPS, Draws, Rotation, RotationTable, leading_share
@@ -52,7 +52,7 @@ class RotatedSignals(LinearSignals):
         if not is_tabulated(self.spec):
             rule = "be of real rows, at most one atom, unknown noise, and coefficients with no bound but a sign"
             remedy = "MapProtocol.of asks about such signals one by one, as a report does."
-            raise MisuseError("spec", rule, "another", remedy)
+            raise MisuseError("spec", rule, Clause("it is another"), remedy)
 
     @property
     def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:
@@ -174,12 +174,12 @@ class Fission(LinearSignals):
 
     def __post_init__(self) -> None:
         if self.noise is not None and self.design is None:
-            raise MisuseError("design", "be given where the noise is tested", "none")
+            raise MisuseError("design", "be given where the noise is tested", Clause("it is not given"))
         check_positive("sigma", self.sigma)
         check_positive("ratio", self.ratio)
         check_count("splits", self.splits)
         if self.table.is_complex or int(self.table.ranks.max()) > 1:
-            raise MisuseError("fission", "be of real rows and at most one atom", "more")
+            raise MisuseError("fission", "be of real rows and at most one atom", Clause("there is more"))
 
     @property
     def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field, IntArray
 from ..judges import ByInvariant, SharedEvidence
 from ..judges.rotation import Rotation, RotationTable
@@ -52,7 +52,7 @@ class InvariantSignals(LinearSignals):
         if not is_shared(self.spec):
             rule = "be of real rows, at most one atom, and coefficients with no bound but a sign"
             remedy = "MapProtocol.of asks about such signals one by one, as a report does."
-            raise MisuseError("spec", rule, "another", remedy)
+            raise MisuseError("spec", rule, Clause("it is another"), remedy)
 
     @property
     def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:

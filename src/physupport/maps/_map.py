@@ -18,7 +18,7 @@ from numba import get_num_threads
 
 from .._checks import check_count
 from .._codec import array_json, content_hash, rows_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import BoolArray, Field
 from .._version import __version__
 from ._protocol import GATES, LABELS, BlockWork, MapProtocol, Pieces, chosen_level
@@ -78,7 +78,7 @@ def workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[Wo
             except TimeoutError:
                 rule = f"have a worker within {_WORKERS} seconds"
                 remedy = f"Start one with: dask worker {client.scheduler.address}"
-                raise MisuseError("scheduler", rule, "none", remedy) from None
+                raise MisuseError("scheduler", rule, Clause("there is none"), remedy) from None
             check()
             executor = client.get_executor(pure=False, retries=_RETRIES)
             client.amm.stop()  # it drops spare copies of what every worker needs, and a killed one may have the last
@@ -87,7 +87,9 @@ def workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[Wo
         except MisuseError:
             raise
         except (CancelledError, import_module("distributed").KilledWorker):
-            raise MisuseError("scheduler", "keep one worker alive, which has the tables", "none", _STAYS) from None
+            raise MisuseError(
+                "scheduler", "keep one worker alive, which has the tables", Clause("none is left"), _STAYS
+            ) from None
         except Exception:
             check()  # tells best, if it does, what was wrong
             raise
@@ -180,9 +182,11 @@ def _check_programs(client: Any, checked: set[str]) -> None:  # noqa: ANN401
             case OSError():  # is gone
                 continue
             case Exception():
-                raise MisuseError("scheduler", _SAME, f"{address}, which cannot ({found})", _INSTALL)
+                raise MisuseError("scheduler", _SAME, Clause(f"{address} cannot ({found})"), _INSTALL)
         if found != program():
-            raise MisuseError("scheduler", _SAME, f"{address} with {_difference(program(), found)}", _INSTALL)
+            raise MisuseError(
+                "scheduler", _SAME, Clause(f"{address} differs in its {_difference(program(), found)}"), _INSTALL
+            )
         checked.add(address)
 
 
@@ -293,7 +297,7 @@ def _check_same(store: Store, signals: Signals, layers: tuple[str, ...]) -> None
         if any(mark.any() and bytes(mark).hex() != digest for mark in marks[:, block]):
             rule = "be those that the map in this folder was made of"
             remedy = "Name another folder."
-            raise MisuseError("signals", rule, f"others in block {block}", remedy)
+            raise MisuseError("signals", rule, Clause(f"block {block} has others"), remedy)
 
 
 def _is_complete(store: Store, layers: tuple[str, ...]) -> bool:
@@ -376,7 +380,9 @@ def _fill(store: Store, signals: Signals, layer: str, level: int, workers: Worke
         matters = np.ones(len(rows), dtype=np.bool_)
         if layer == "share":
             if bytes(first_hashes[block]).hex() != digest:
-                raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
+                raise MisuseError(
+                    "signals", "stay what they are while they are in use", Clause(f"block {block} changed")
+                )
             matters = store.read("evidence", block).max(axis=1) > level
         pending[workers.submit(layer, level, rows[matters])] = block, digest, matters
     while pending:

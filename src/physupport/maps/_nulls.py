@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 from scipy.stats import beta, binom
 
 from .._compiled import cached_njit
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..judges.rotation import (
     EPS,
@@ -217,7 +217,7 @@ def _gate_numbers(spec: Rotation, levels: Array, failures: Array) -> tuple[int, 
     numbers = certified(levels, draws, failures)
     if numbers[0] == 0:
         rule = f"let a gate of {draws} draws for all signals reject something"
-        raise MisuseError("level", rule, f"{levels[0]:.3g} for a part of it", "Raise the level.")
+        raise MisuseError("level", rule, Clause(f"a part of it has the level {levels[0]:.3g}"), "Raise the level.")
     return draws, numbers + told, np.append(1.0, np.minimum(len(spec.outsiders.parts) * at_most, 1.0))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._checks import check_open
 from .._codec import content_hash
 from .._compiled import cached_njit
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, Field, IntArray
 from ..analysis import AnalysisProtocol
 from ..io import as_pairs
@@ -205,7 +205,9 @@ class MapProtocol:
             raise MisuseError("protocol", "have a question of regions, to be asked of many signals", "another")
         if protocol.cover is not None:
             remedy = "List the elements, or ask about signals one by one."
-            raise MisuseError("cover", "be left out where many signals are asked about", "one", remedy)
+            raise MisuseError(
+                "cover", "be left out where many signals are asked about", Clause("there is none"), remedy
+            )
         if (
             rate is not None
             and protocol.bank is not None

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._codec import dumped, whole
-from .._errors import MisuseError, visible
+from .._errors import Clause, MisuseError, visible
 from .._files import write_whole
 from .._typing import BoolArray, Field, IntArray
 from ..io import check_codecs
@@ -270,7 +270,7 @@ def map_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> st
     """Return a sentence about one signal, from the second layer."""
     share = about["share"]
     if share is None:
-        raise MisuseError("rate", "be given when the map is made, for a second layer", "none")
+        raise MisuseError("rate", "be given when the map is made, for a second layer", Clause("there is none"))
     if not STATEMENTS[entry["share_label"]].any():
         return f"Nothing is stated of this signal where at most {share['rate']:g} of all that is stated may be false."
     rest = f"{share['statements']:,} signals of which something is stated: the expected share of false ones is at most"

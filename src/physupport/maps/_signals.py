@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from .._checks import as_float64, is_path, is_whole
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import BoolArray, Field, IntArray
 from ..io import Axis as NamedAxis, Coordinate, ReaderOutput, is_labelled, open_array, open_labelled, order_of, part_of
 
@@ -89,7 +89,9 @@ class Signals:
         except MisuseError:
             raise
         except Exception as error:  # those of decoders have no common base
-            raise MisuseError("signals", "be readable throughout", f"{type(error).__name__}: {error}") from None
+            raise MisuseError(
+                "signals", "be readable throughout", Clause(f"reading them fails ({type(error).__name__}: {error})")
+            ) from None
 
 
 def as_signals(value: Any, *, channels: Axis = None, repeats: Axis = None, member: str | None = None) -> Signals:  # noqa: ANN401

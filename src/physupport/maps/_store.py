@@ -21,7 +21,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from .._codec import Real, check_form, dumped, in_words, loaded, whole
-from .._errors import MisuseError, misuse_named
+from .._errors import Clause, MisuseError, misuse_named
 from .._files import hidden_beside, lock, npy_bytes, to_disk, write_whole
 
 
@@ -194,7 +194,9 @@ class Store:
         try:
             opened = lock(folder)
         except BlockingIOError:
-            raise MisuseError("out", "be written by one run at a time", f"{folder}, held by another") from None
+            raise MisuseError(
+                "out", "be written by one run at a time", Clause(f"another one writes to {folder}")
+            ) from None
         try:
             yield cls._begin(folder, about)
         finally:
@@ -206,12 +208,12 @@ class Store:
         path = folder / _ABOUT
         if os.path.lexists(path):
             if not is_own(path):  # a pipe may never end
-                raise MisuseError("out", f"have a file {_ABOUT}", f"{folder}, where it is none")
+                raise MisuseError("out", f"have a file {_ABOUT}", Clause(f"{folder} has none"))
             with _remedied("Delete the folder, or name another."):
                 earlier = document(path)
             if earlier.get("digest") != about["digest"]:
                 rule = "be a new folder, or that of the same map: signals, bank, question, judge, level and rate"
-                raise MisuseError("out", rule, f"{folder}, which holds another")
+                raise MisuseError("out", rule, Clause(f"{folder} holds another"))
             with _remedied("Delete the folder, or name another."):
                 check_same_about(path, check_about(path, earlier), about)
             _make(folder / _GROUP, within=True)
@@ -230,7 +232,9 @@ class Store:
         there = sum(path.stat().st_size for path in self.group.rglob("*") if path.is_file())
         if (free := disk_usage(self.folder).free) < sum(sizes) - there:
             wanted = f"{(sum(sizes) - there) / 1e9:.2g} GB more for the arrays"
-            raise MisuseError("out", f"be on a disk with room for {wanted}", f"{free / 1e9:.2g} GB")
+            raise MisuseError(
+                "out", f"be on a disk with room for {wanted}", Clause(f"{free / 1000000000.0:.2g} GB are free")
+            )
 
     @classmethod
     def open(cls, folder: Path) -> "Store":
@@ -265,7 +269,7 @@ class Store:
     def _form(self, name: str) -> tuple[np.dtype[Any], dict[str, int]]:
         """The type of the numbers of an array, and the axis that it has beside those of the signals."""
         if name not in self.names:
-            raise MisuseError("map", f"have {name}", f"none in {self.folder}")
+            raise MisuseError("map", f"have {name}", Clause(f"there is none in {self.folder}"))
         dtype, axis = _FIELDS[name.removeprefix("share_").removeprefix("read_")]
         lengths = {"region": len(self.about["regions"]), "byte": -(-self.about["slots"]["shape"][0] // 8)}
         return np.dtype(dtype), {axis: lengths[axis]} if axis else {}
@@ -432,7 +436,7 @@ def _make(folder: Path, *, within: bool = False) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MisuseError("out", _WRITABLE, f"{folder} ({error})") from None
+        raise MisuseError("out", _WRITABLE, Clause(f"{folder} is not ({error})")) from None
     if within and folder.is_symlink():
         raise damaged(folder, "a link")
 
@@ -451,7 +455,9 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> MisuseError:
-    return MisuseError("out", _WRITABLE, f"{path} ({error.strerror})", "What is done stays: the same call goes on.")
+    return MisuseError(
+        "out", _WRITABLE, Clause(f"{path} is not ({error.strerror})"), "What is done stays: the same call goes on."
+    )
 
 
 @contextmanager

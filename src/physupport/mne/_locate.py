@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from .._checks import check_count, check_positive, is_whole
-from .._errors import MissingError, MisuseError
+from .._errors import Clause, MissingError, MisuseError
 from .._typing import Array, IntArray
 from ..analysis import PhysicalSupport, StreamPlan
 from ..banks import forward_library, library_bank
@@ -173,7 +173,9 @@ def _sources(
         sensors = _MILLIMETRES * np.array([channel["loc"][:3] for channel in forward["info"]["chs"]])
         chosen = chosen[KDTree(sensors).query(places[chosen])[0] >= depth]
     if not chosen.size:
-        raise MisuseError("depth", "leave at least one source", f"{depth} mm", "Take a smaller depth, or leave it out.")
+        raise MisuseError(
+            "depth", "leave at least one source", Clause(f"it is {depth} mm"), "Take a smaller depth, or leave it out."
+        )
     if spacing is None and (is_single or len(chosen) <= _PAIRED):
         return chosen
     step = check_positive("spacing", spacing) if spacing is not None else _step(places[chosen])

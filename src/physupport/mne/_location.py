@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._files import write_whole
 from .._typing import Array, IntArray
 from ..analysis import Result
@@ -102,7 +102,9 @@ class Location:
     def centre(self) -> tuple[float, float, float]:
         """The mean of the places in millimetres."""
         if not self.places:
-            raise MisuseError("centre", "be asked for where something is kept", "nothing", self.sentence)
+            raise MisuseError(
+                "centre", "be asked for where something is kept", Clause("nothing is kept"), self.sentence
+            )
         x, y, z = self.positions.mean(axis=0)
         return float(x), float(y), float(z)
 

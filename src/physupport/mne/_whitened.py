@@ -12,7 +12,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from .._errors import MisuseError, NotFiniteError
+from .._errors import Clause, MisuseError, NotFiniteError
 from .._typing import Array
 
 KINDS: Final = ("eeg", "mag", "grad")
@@ -88,7 +88,9 @@ def _check_finite(rows: Array, channels: Sequence[str]) -> None:
     found = [channels[i] for i in np.flatnonzero(~is_number).tolist()]
     if found:
         remedy = f"Leave them out: evoked.info['bads'] += {found!r}."
-        raise NotFiniteError("data", "be finite in every channel", f"no number in {', '.join(found)}", remedy)
+        raise NotFiniteError(
+            "data", "be finite in every channel", Clause(f"there is no number in {', '.join(found)}"), remedy
+        )
 
 
 def _channels(
@@ -174,7 +176,10 @@ def _noise(
             "evoked.copy().pick('eeg')."
         )
         raise MisuseError(
-            "noise_cov", f"be given for channels of several kinds ({', '.join(dict.fromkeys(kinds))})", "none", remedy
+            "noise_cov",
+            f"be given for channels of several kinds ({', '.join(dict.fromkeys(kinds))})",
+            Clause("it is not given"),
+            remedy,
         )
     return np.eye(len(channels)), None, "it is white, alike in all channels, and its strength is unknown"
 

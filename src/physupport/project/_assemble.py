@@ -6,7 +6,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .._errors import misuse_named
+from .._errors import Clause, misuse_named
 from .._typing import Array, Field
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, RegionalView, bank_regions, library_bank, point_distances, product_grid
@@ -105,7 +105,7 @@ def _resolution(project: Project, physical: Physical, view: RegionalView, spec: 
     always = [name for name, region in regions.items() if region.presence == "always"]
     if chosen not in always:
         rule = f"name a region that is always there ({', '.join(always)})"
-        raise project.misuse("resolution.region", rule, "none" if chosen is None else repr(chosen))
+        raise project.misuse("resolution.region", rule, Clause("there is none") if chosen is None else repr(chosen))
     if regions[chosen].count != (1, 1):
         raise project.misuse(f"regions.{chosen}.count", "be 1 beside a resolution", regions[chosen].count[1])
     _check_reachable(project, physical, chosen, "resolution.group", spec.group)

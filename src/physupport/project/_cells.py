@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 from ..banks import cell_names
 from ..laws import law_named
@@ -39,7 +39,7 @@ def box_columns(project: Project) -> dict[str, list[str]]:
     places, halves, regions = list[Array](), list[Array](), list[str]()
     for region, spec in project.settings.regions.items():
         if spec.box is None:
-            raise project.misuse(f"regions.{region}.box", "be given, as in other regions", "none")
+            raise project.misuse(f"regions.{region}.box", "be given, as in other regions", Clause("there is none"))
         if {*spec.box} != {*names}:
             rule = f"be of the coordinates {', '.join(names)}"
             raise project.misuse(f"regions.{region}.box", rule, ", ".join(spec.box))

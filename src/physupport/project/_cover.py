@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._errors import MisuseError, misuse_named
+from .._errors import Clause, MisuseError, misuse_named
 from .._typing import Array, IntArray
 from ..banks import Cover, Library, cover_boxes
 from ..laws import cover_ranges, make_law
@@ -53,7 +53,7 @@ def project_cover(
     spec = settings.cover
     _check_alone(project)
     if spec is None:
-        raise project.misuse("cover", "be given", "nothing")
+        raise project.misuse("cover", "be given", Clause("it is missing"))
     parameters = project_parameters(project)
     is_covered = [parameter.between is not None for parameter in settings.parameters.values()]
     active = max(most_active(project), 1)
@@ -201,4 +201,4 @@ def _check_alone(project: Project) -> None:
         raise project.misuse("elements.variants", "be 'states' beside a cover", settings.elements.variants)
     if settings.elements.file is not None and settings.cover is not None and settings.cover.slopes is None:
         remedy = "A table proves nothing of what lies between its places: differences of samples are no bounds."
-        raise project.misuse("cover.slopes", "be given with a table of responses", "none", remedy)
+        raise project.misuse("cover.slopes", "be given with a table of responses", Clause("there is none"), remedy)

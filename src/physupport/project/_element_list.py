@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from .._errors import MisuseError, misuse_named
+from .._errors import Clause, MisuseError, misuse_named
 from .._typing import Array, Field, IntArray
 from ..banks import UNLISTED
 from ..io import Axis, check_apart, read_archive, read_columns
@@ -88,7 +88,7 @@ def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]
         raise MisuseError(_file(project), "have distinct ids", twice)
     if len(project.settings.elements.tables) != 1:
         rule = "have distinct ids unless responses is one file, with a column for each line"
-        raise MisuseError(_file(project), rule, "several lines of an element")
+        raise MisuseError(_file(project), rule, Clause("it has several lines of an element"))
     variants = _texts(_file(project), columns, "variant")
     at = {pair: line for line, pair in enumerate(zip(variants, ids, strict=True))}
     by_variant = dict.fromkeys(variants)
@@ -120,7 +120,7 @@ def element_columns(project: Project) -> dict[str, list[str]]:
             columns = _archive_columns(path) if is_archive else read_columns(path)
         entry["shape"] = [] if is_archive else [len(next(iter(columns.values()))), len(columns)]
     if not next(iter(columns.values()), []):
-        raise project.misuse("elements.file", "list at least one element", f"none in {path.name}")
+        raise project.misuse("elements.file", "list at least one element", Clause(f"{path.name} has none"))
     return columns
 
 
@@ -145,7 +145,7 @@ def _texts(file: str, columns: dict[str, list[str]], name: str) -> tuple[str, ..
         raise MisuseError(file, f"have a column {name!r}", ", ".join(map(repr, columns)))
     if "" in columns[name]:
         line = columns[name].index("") + 2
-        raise MisuseError(file, f"give every element its {name}", f"an empty one in line {line}")
+        raise MisuseError(file, f"give every element its {name}", Clause(f"line {line} has none"))
     return tuple(columns[name])
 
 
@@ -176,8 +176,8 @@ def _check_regions(project: Project, ids: tuple[str, ...], regions: tuple[str, .
         if region not in declared:
             remedy = f"Add a table [regions.{region}], or correct the region of the element."
             rule = f"declare the region of every element of {file}"
-            raise project.misuse("regions", rule, f"none for {region!r} of element {name!r}", remedy)
+            raise project.misuse("regions", rule, Clause(f"region {region!r} of element {name!r} is missing"), remedy)
     named = {*regions}
     for region in declared:
         if region not in named and (region != UNLISTED or project.settings.unlisted is None):
-            raise project.misuse(f"regions.{region}", f"have at least one element in {file}", "none")
+            raise project.misuse(f"regions.{region}", f"have at least one element in {file}", Clause("there is none"))

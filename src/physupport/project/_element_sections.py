@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
-from .._errors import shown
+from .._errors import Clause, shown
 from ..responses import KINDS
 from ._generated import Generated
 from ._line_elements import LineElements
@@ -165,14 +165,14 @@ class Elements(Section):
     def _one_origin(self) -> "Elements":
         given = [key for key in ("responses", "response") if getattr(self, key) is not None]
         if self.has_lines and given:
-            raise broken("be left out beside a kind that makes responses", "a value", key=given[0])
+            raise broken("be left out beside a kind that makes responses", Clause("it is given"), key=given[0])
         if not self.has_lines and len(given) != 1:
             raise broken("have one of the keys responses and response", " and ".join(given) or "neither")
         others = ("error", "tangents", "replicates", "shared", "axis")
         stray = next((key for key in others if self.has_lines and getattr(self, key) is not None), None)
         if stray is not None:
             remedy = "Widen the ranges of its detector: [elements.detector] ratio = 1.0." if stray == "error" else ""
-            raise broken("be left out beside a kind that makes responses", "a value", remedy, key=stray)
+            raise broken("be left out beside a kind that makes responses", Clause("it is given"), remedy, key=stray)
         return self
 
     @property
@@ -224,7 +224,7 @@ class Elements(Section):
         keys = ("replicate_unit", "replicate_share", "replicate_noise", "pool")
         stray = next((key for key in keys if getattr(self, key) is not None), None)
         if self.replicates is None and stray is not None:
-            raise broken("be left out without replicates", "a value", key=stray)
+            raise broken("be left out without replicates", Clause("it is given"), key=stray)
         if self.counted is not None and self.responses is None:
             raise needed("responses")
         if self.counted is not None and self.error is not None and not self.is_error_relative:

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._errors import misuse_named
+from .._errors import Clause, misuse_named
 from .._typing import Array, BoolArray
 from ..banks import Cover, Library, with_unlisted
 from ..io import as_pairs
@@ -197,7 +197,9 @@ def _generic(
     places = places if window is None or len(places) == n_channels else places[window]
     if spec.bumps is not None:
         if is_complex:
-            raise project.misuse("unlisted.bumps", "go with real rows", "complex ones", "Give atoms or directions.")
+            raise project.misuse(
+                "unlisted.bumps", "go with real rows", Clause("they are complex"), "Give atoms or directions."
+            )
         with misuse_named(lambda _: project.name("unlisted.bumps.width")):
             return generic_bumps(places, spec.bumps.width)
     assert spec.peaks is not None
@@ -220,11 +222,11 @@ def _generic_directions(
     """The responses of the instrument to a source anywhere in a range, or in all directions that an array has."""
     if not callable(response) or len(project.settings.elements.coordinates) != 1:
         rule = "go with a response by formula along one coordinate"
-        raise project.misuse("unlisted.directions", rule, "another", "Give atoms.")
+        raise project.misuse("unlisted.directions", rule, Clause("it is another"), "Give atoms.")
     ends = getattr(response, "directions", None) if directions is True else directions
     if not ends:
         rule = "be [low, high] unless elements.response is a uniform linear or a circular array"
-        raise project.misuse("unlisted.directions", rule, "true")
+        raise project.misuse("unlisted.directions", rule, Clause("it is true"))
     with misuse_named(lambda _: project.name("unlisted.directions")):
         return generic_directions(response, *ends)
 
@@ -338,7 +340,7 @@ def _shared(project: Project, entries: int, is_complex: bool) -> Array:
     real = as_pairs(columns, axis=0) if is_complex else columns.astype(np.float64)
     norms = np.linalg.norm(real, axis=0)
     if not norms.all():
-        raise project.misuse(key, "have columns other than 0", f"0 in column {int(norms.argmin())}")
+        raise project.misuse(key, "have columns other than 0", Clause(f"column {int(norms.argmin())} is 0"))
     return np.asarray(real / norms)
 
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._files import npy_bytes, write_whole
 from .._typing import Array, IntArray
 from ..io import read_archive
@@ -34,7 +34,7 @@ def write_example(folder: str | Path, example: str = "four-region") -> tuple[Pat
     for name in made:
         if (folder / name).exists():
             remedy = "Nothing was written: name another folder."
-            raise MisuseError("folder", f"have no {name} yet", f"one in {folder.resolve()}", remedy)
+            raise MisuseError("folder", f"have no {name} yet", Clause(f"there is one in {folder.resolve()}"), remedy)
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,9 @@ def write_example(folder: str | Path, example: str = "four-region") -> tuple[Pat
                 (folder / name).unlink(missing_ok=True)
             for path in missing:
                 path.rmdir()
-        raise MisuseError("folder", "be one that can be written", f"{folder} ({error.strerror})") from None
+        raise MisuseError(
+            "folder", "be one that can be written", Clause(f"{folder} cannot ({error.strerror})")
+        ) from None
     return tuple(folder / name for name in made)
 
 

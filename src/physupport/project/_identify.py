@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from .._checks import check_array, is_path
-from .._errors import MisuseError, misuse_named
+from .._errors import Clause, MisuseError, misuse_named
 from .._files import write_whole
 from ..analysis import analyse
 from ..io import Measured, measure, measured_rows
@@ -63,7 +63,7 @@ def identify(
         raise MisuseError("nuclides", "be given, or else symbols", given, remedy)
     if bool(symbols) != (excitation is not None):
         remedy = "Write excitation=20.0 for photons of 20 keV." if symbols else "Leave excitation out."
-        raise MisuseError("excitation", "go with symbols", "none" if symbols else excitation, remedy)
+        raise MisuseError("excitation", "go with symbols", Clause("none are given") if symbols else excitation, remedy)
     if symbols and isinstance(detector, str):
         raise MisuseError("detector", "hold keys of elements.detector for X-rays", repr(detector))
     kind, key, names = ("gamma lines", "nuclides", nuclides) if nuclides else ("xray lines", "symbols", symbols)
@@ -122,7 +122,9 @@ def _reported(
         place.mkdir(parents=True, exist_ok=True)
         path = place / "project.toml"
         if path.exists():
-            raise MisuseError("folder", "have no project.toml yet", f"one in {place}", "Name another folder.")
+            raise MisuseError(
+                "folder", "have no project.toml yet", Clause(f"there is one in {place}"), "Name another folder."
+            )
         name = _copied(spectrum, place)
         first = [f"level = {level!r}", "", "[data.deployment]", f"file = {_toml(name)}", *rows, ""]
         write_whole(path, ("\n".join([*first, *text]) + "\n").encode())

@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from .._errors import Clause
 from .._typing import Field
 from ..analysis import learnt_parts
 from ..banks import Library, sparse_learner
@@ -41,7 +42,9 @@ def with_learnt_dictionary(project: Project) -> Project:
     is_listed = settings.elements.are_listed
     if is_listed == bool(spec.places):
         rule = "be left out beside listed elements" if is_listed else "be given beside a response by formula"
-        raise project.misuse("data.calibration.places", rule, "a box" if is_listed else "none")
+        raise project.misuse(
+            "data.calibration.places", rule, Clause("a box is given") if is_listed else Clause("there is none")
+        )
     if spec.places and [*spec.places] != names:
         raise project.misuse("data.calibration.places", f"be of the coordinates {', '.join(names)}", [*spec.places])
     if [*settings.regions] != [EVERY]:
@@ -81,7 +84,7 @@ def _listed(project: Project) -> Library:
     """The listed places, of which every atom is one, with columns of norm 1."""
     if not (project.settings.elements.tables and project.settings.elements.coordinates):
         rule = "be a table of responses at listed coordinates beside a learnt dictionary"
-        raise project.misuse("elements", rule, "another library")
+        raise project.misuse("elements", rule, Clause("another library is given"))
     begin_channels(project)
     found = with_listed_regions(project, element_columns(project))
     listed = read_element_file(found)

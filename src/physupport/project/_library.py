@@ -9,7 +9,7 @@ from string import Template
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._files import write_whole
 from .._typing import Array
 from ..io import Axis, Resampled, Spectrum, library_units, order_of, place_of, read_spectra, resampled
@@ -42,7 +42,7 @@ def library_spectra(project: Project) -> tuple[Spectrum, ...]:
     twice = next((each.name for i, each in enumerate(spectra) if each.name in names[:i] and not each.unit), None)
     if twice is not None:
         remedy = "Rename one of the files, or put replicates of an element into a folder of its name."
-        raise project.misuse(_KEY, "have spectra of different names", f"{twice!r} twice", remedy)
+        raise project.misuse(_KEY, "have spectra of different names", Clause(f"two are named {twice!r}"), remedy)
     return tuple(spectra)
 
 
@@ -92,7 +92,9 @@ def channel_places(project: Project) -> tuple[Array, str]:
     axis = read_axis(project)
     if axis is None:
         remedy = 'Save it as text of two columns, axis and value, or name its axis: [elements] axis = "axis.csv".'
-        raise project.misuse("data.deployment.file", "say where its channels lie on the axis", "no places", remedy)
+        raise project.misuse(
+            "data.deployment.file", "say where its channels lie on the axis", Clause("it does not"), remedy
+        )
     return axis, project.settings.elements.axis_unit
 
 
@@ -138,7 +140,12 @@ def write_spectral_project(folder: str | Path, spectrum: str | Path, library: st
     home = Path(folder)
     path = home / _PROJECT_FILE
     if path.exists():
-        raise MisuseError("folder", f"have no {_PROJECT_FILE} yet", f"one in {home.resolve()}", "Name another folder.")
+        raise MisuseError(
+            "folder",
+            f"have no {_PROJECT_FILE} yet",
+            Clause(f"there is one in {home.resolve()}"),
+            "Name another folder.",
+        )
     names = {}
     for key, given in (("--spectrum", spectrum), ("--from-library", library)):
         names[key] = Path(os.path.relpath(given, home)).as_posix()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 import numpy as np
 from pydantic import Field, PlainValidator
 
-from .._errors import misuse_named, shown
+from .._errors import Clause, misuse_named, shown
 from .._typing import Array, BoolArray
 from ..io import measure, place_of
 from ..responses import (
@@ -127,7 +127,9 @@ class LineElements(GeneratedElements):
         for name in self.names:
             if name not in project.settings.regions:
                 remedy = f'Leave regions out, or add "{name}" = {{ presence = "optional" }}.'
-                raise project.misuse("regions", f"have one of the name of each element, so of {name}", "none", remedy)
+                raise project.misuse(
+                    "regions", f"have one of the name of each element, so of {name}", Clause("there is none"), remedy
+                )
         numbers = [repr(each.number) for each in project_emissions(project)]
         return {"id": [*self.names], "region": [*self.names], "number": numbers}
 
@@ -224,7 +226,7 @@ def energies_of(project: "Project", names: Sequence[str] | None) -> Array:
     energies = np.array([number for number, _ in found]) * measure(unit)[1] / measure("keV")[1]
     if not (np.diff(energies) > 0.0).all():
         remedy = "Save counts with energies that increase, as two columns whose header is energy (keV),counts."
-        raise project.misuse("data.deployment.file", "have energies that increase", "others", remedy)
+        raise project.misuse("data.deployment.file", "have energies that increase", Clause("others are given"), remedy)
     return energies
 
 
@@ -275,7 +277,7 @@ def project_pieces(project: "Project") -> tuple[tuple[float, float], ...]:
         spec = line_elements(project)
         rule = f"have a line within the spectrum, {energies[0]:.4g} to {energies[-1]:.4g} keV"
         remedy = "Take another spectrum, or name elements that have lines there."
-        raise project.misuse(f"elements.{spec.list_key}", rule, f"none of {', '.join(spec.names)}", remedy)
+        raise project.misuse(f"elements.{spec.list_key}", rule, Clause(f"{', '.join(spec.names)} have none"), remedy)
     return pieces
 
 

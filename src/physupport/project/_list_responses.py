@@ -8,7 +8,7 @@ from typing import Self, final
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray
 from ..io import Resampled, as_pairs
 from ..laws import law_named
@@ -93,7 +93,7 @@ class ListedResponses:
         response, *others = self.responses
         if others:
             rule = "be one file beside parameters between two values"
-            raise self.project.misuse("elements.responses", rule, "several")
+            raise self.project.misuse("elements.responses", rule, Clause("there are several"))
         window = self.project.channels.window
         places = self.listed.coordinates[self.visible]
         with named_by_key(self.project, "parameters"):
@@ -176,7 +176,9 @@ class ListedResponses:
         key = "elements.counted"
         recorded = self.responses[0]
         if len(self.responses) > 1 or callable(recorded) or np.iscomplexobj(recorded):
-            raise project.misuse(key, "go with one file of responses", "several", "Add the counts of all recordings.")
+            raise project.misuse(
+                key, "go with one file of responses", Clause("there are several"), "Add the counts of all recordings."
+            )
         counts = project.channels.cut(np.asarray(recorded, dtype=np.float64), 0)
         if (counts < 0.0).any() or (counts != np.rint(counts)).any():
             wrong = counts[(counts < 0.0) | (counts != np.rint(counts))][0]
@@ -264,7 +266,7 @@ def _check_variants(project: Project, count: int) -> None:
     law = law_named(rows.law)
     if elements.replicates is not None and count > 1:
         rule = "be one file with replicates, which have a width of their own"
-        raise project.misuse("elements.responses", rule, "several")
+        raise project.misuse("elements.responses", rule, Clause("there are several"))
     if elements.variants == "states":
         return
     rule = ""
@@ -314,5 +316,5 @@ def _widths(project: Project, library: Resampled) -> Array | None:
     if stray is not None:
         rule = f"be measured at the places of the signal beside {stray}, which takes exact responses"
         remedy = f"Interpolation moves them by up to {100.0 * library.share:.2g} % of their norm."
-        raise project.misuse("elements.responses", rule, "another axis", remedy)
+        raise project.misuse("elements.responses", rule, Clause("it has another axis"), remedy)
     return library.widths

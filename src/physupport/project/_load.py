@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from pydantic import ValidationError
 
-from .._errors import MissingError, MisuseError, misuse_named, shown
+from .._errors import Clause, MissingError, MisuseError, misuse_named, shown
 from .._typing import Array, BoolArray, Field, IntArray
 from ..io import Axis, files_read, is_numbering, order_of, place_of, same_unit
 from ._region_sections import EVERY, Region
@@ -122,7 +122,7 @@ class Channels:
         if self.moved and self.unnamed:
             remedy = "Name its channels too, or bring all files into one order."
             rule = f"name its channels, which {self.source} and {self.moved[0]} have in different orders"
-            raise MisuseError(name(self.unnamed[0]), rule, "no names", remedy)
+            raise MisuseError(name(self.unnamed[0]), rule, Clause("they have no names"), remedy)
 
 
 # What pydantic calls a broken rule, and how we say it; what it knows of the rule is filled in.
@@ -347,7 +347,7 @@ def _read(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise MisuseError(f"project {path}", "be UTF-8 text", "other bytes") from None
     except ValueError as error:  # a name that no file can have
-        raise MisuseError("project", "be a readable file", f"{str(path)!a} ({error})") from None
+        raise MisuseError("project", "be a readable file", Clause(f"{str(path)!a} is not ({error})")) from None
     try:
         # The parser takes time and memory by the square of the number of parts of a key.
         if any(word["long"] is not None for word in _WORD.finditer(text)):

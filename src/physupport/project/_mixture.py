@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field
 from ..io import Axis, ReaderOutput, as_pairs, read_columns, root_unit
 from ..judges.conformal import Replicates
@@ -43,7 +43,7 @@ def check_noises_told_apart(project: Project, physical: Physical) -> None:
             raise project.misuse(
                 f"data.{name}.noise",
                 "be told apart: values to try, or one for each of the channels",
-                f"{q} of them for {q} channels",
+                Clause(f"there are {q} for {q} channels"),
                 'For one a channel write { variance = "file.npy" } with the law gaussian; of values to try take '
                 "another number.",
             )
@@ -172,7 +172,7 @@ def _local(project: Project, degree: int, q: int) -> Array:
     places = project.channels.places
     if places is None or window is None:
         remedy = "Give data.deployment.window, or polynomial in its place."
-        raise project.misuse("background.local", "go with a window on an axis", "none", remedy)
+        raise project.misuse("background.local", "go with a window on an axis", Clause("there is none"), remedy)
     inside = places[window]
     made = []
     for piece in in_pieces_of(inside, project.channels.ends):
@@ -214,7 +214,9 @@ def _detector_columns(project: Project, spec: Background, physical: Physical) ->
     if axis is None or not spec.needs_axis:
         return []
     if physical.is_complex:
-        raise project.misuse("background", "have no pile-up, escape peaks or tails with complex rows", "one of these")
+        raise project.misuse(
+            "background", "have no pile-up, escape peaks or tails with complex rows", Clause("one of these is given")
+        )
     made: dict[str, list[Array]] = {}
     if spec.pile_up is not None:
         key = "background.pile_up"
@@ -245,7 +247,7 @@ def _inside(project: Project, key: str, columns: Array) -> Array:
     cut = project.channels.cut(columns, 0)
     seen = cut.max(axis=0) > NO_LINE
     if not seen.any():
-        raise project.misuse(key, "reach into the window", "nothing there", "Leave it out.")
+        raise project.misuse(key, "reach into the window", Clause("there is nothing"), "Leave it out.")
     return np.asarray(cut[:, seen] / cut[:, seen].max(axis=0))
 
 
@@ -264,7 +266,7 @@ def _covariance(project: Project, physical: Physical) -> dict[str, object]:
     values = ordered(project, f"{_NOISE}.{key}", _named_alike(held, key), _noise_axes(project, held, key))
     with np.errstate(invalid="ignore"):
         if not np.isfinite(values.astype(np.complex128)).all():
-            raise project.misuse(f"{_NOISE}.{key}", "be finite", "a number that is not")
+            raise project.misuse(f"{_NOISE}.{key}", "be finite", Clause("one number is not"))
     covariance = _CHECKS[key](project.name(f"{_NOISE}.{key}"), values, project.channels.total(q))
     covariance = project.channels.cut(covariance, *range(covariance.ndim))
     if np.iscomplexobj(covariance) and not physical.is_complex:
@@ -373,7 +375,7 @@ def read_spectra(
         raise MisuseError(name, rule, f"{', '.join([*columns][:3])} and so on, {len(columns)} in all")
     elements = tuple(columns[_ELEMENT])
     if not elements:
-        raise MisuseError(name, "have a line for each spectrum", "none")
+        raise MisuseError(name, "have a line for each spectrum", Clause("there is none"))
     known = (*physical.library.ids, *project.channels.hidden)
     other = next((cell for cell in elements if cell not in known), None)
     if other is not None:
@@ -430,7 +432,9 @@ def read_replicates(project: Project, physical: Physical) -> Replicates | None:
     if spec.replicates is None or spec.replicate_unit is None:
         return None
     if physical.is_complex:
-        raise MisuseError(name, "be left out where responses are complex", "a file", "Replicates have real spectra.")
+        raise MisuseError(
+            name, "be left out where responses are complex", Clause("a file is given"), "Replicates have real spectra."
+        )
     elements, units, rows = read_spectra(project, _REPLICATES, spec.replicates, spec.replicate_unit, physical)
     if any(len(each) != 1 for each in rows):
         raise MisuseError(name, "have one spectrum in every line", "a file with several rows")

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 from ..analysis import Candidate
 from ..io import Axis, as_pairs
@@ -24,7 +24,7 @@ def candidates(assembled: Assembled) -> tuple[Candidate, ...]:
     offered = project.settings.next
     if not offered:
         remedy = "Write a table for each: [[next]] with name, seconds and rows."
-        raise project.misuse("next", "offer at least one measurement", "none", remedy)
+        raise project.misuse("next", "offer at least one measurement", Clause("there is none"), remedy)
     return tuple(_candidate(assembled, number, spec) for number, spec in enumerate(offered))
 
 

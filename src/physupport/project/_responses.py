@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._codec import pieces_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field
 from ..io import Axis, matches, order_of, read_columns, same_unit
 from ..responses import RESPONSES, Parameter, Peak, Response, mirror_line
@@ -170,7 +170,7 @@ def nominal_responses(project: Project, listed: ElementList | None = None) -> tu
 def _formula(project: Project, listed: ElementList | None) -> Response:
     spec = project.settings.elements.response
     if spec is None:
-        raise project.misuse("elements", "have responses", "none")
+        raise project.misuse("elements", "have responses", Clause("there is none"))
     if spec.function is not None:
         project.channels.unnamed.append("elements.response.function")
         return trusted_function(project, spec.function)
@@ -214,7 +214,7 @@ def _read_lines(project: Project, key: str, file: File, listed: ElementList | No
         remedy = "" if listed is not None else "Elements come from a list: [elements] file = ..."
         raise project.misuse(key, f"be a table with the columns {', '.join(names)}", ", ".join(columns), remedy)
     if len(np.unique(listed.coordinates, axis=0)) < len(listed.ids):
-        raise project.misuse("elements.coordinates", "differ from element to element", "two at one place")
+        raise project.misuse("elements.coordinates", "differ from element to element", Clause("two are at one place"))
     places = dict(zip(listed.ids, listed.coordinates, strict=True))
     rules = ("hold numbers", "hold finite numbers")
     energies, heights = (column_numbers(project.name(key), name, columns[name], rules) for name in names[1:])
@@ -268,7 +268,7 @@ def _check_mirror(project: Project, response: Response, listed: ElementList) -> 
         remedy = (
             f"Write from = {line:g} and to = {line + 180.0:g}: such a line sees a direction and its mirror image alike."
         )
-        raise project.misuse("elements.from", rule, "directions on both sides", remedy)
+        raise project.misuse("elements.from", rule, Clause("there are directions on both sides"), remedy)
 
 
 def _places(project: Project, places: str) -> str:

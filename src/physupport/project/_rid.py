@@ -5,7 +5,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._version import __version__
 from ..io import read_foreground
 from ..report import Report
@@ -56,7 +56,7 @@ def identify_nuclides(
         if nuclides:
             raise MisuseError("nuclides", "be left out with a library of spectra", ", ".join(nuclides))
         if unlisted:
-            raise MisuseError("unlisted", "be left out with a library of spectra", "it")
+            raise MisuseError("unlisted", "be left out with a library of spectra", Clause("it is given"))
         return identify_spectra((counts, energies), library, level=level, at_errors=False)
     names = tuple(nuclides) or USUAL_NUCLIDES
     listed_gammas(names, True)  # names that are none are told as those of this argument

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._files import hidden_beside, lock, to_disk
 from ..aeb import Tick, budget_queries
 from ..analysis import Result, analyse, diagnose
@@ -141,11 +141,13 @@ def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
 
 def _check_replaceable(name: str, folder: Path) -> None:
     if not folder.is_dir():
-        raise MisuseError(name, "name a folder", f"{folder}, a file")
+        raise MisuseError(name, "name a folder", Clause(f"{folder} is a file"))
     others = _others(folder)
     if others:
         remedy = "It is replaced as a whole: name another folder."
-        raise MisuseError(name, "hold nothing but an earlier report", f"{others[0]} in {folder}", remedy)
+        raise MisuseError(
+            name, "hold nothing but an earlier report", Clause(f"{folder} also holds {others[0]}"), remedy
+        )
     if folder == Path.cwd():
         remedy = "It is replaced as a whole: name it from elsewhere, or name another one."
         raise MisuseError(name, "not be the folder that one is in", folder, remedy)
@@ -166,7 +168,9 @@ def _locked(held: ReportFolder) -> int | None:
         try:
             opened = lock(held.hidden)
         except BlockingIOError:
-            raise MisuseError(held.name, "be written by one run at a time", f"{held.place}, held by another") from None
+            raise MisuseError(
+                held.name, "be written by one run at a time", Clause(f"another one writes to {held.place}")
+            ) from None
         if opened is None or (held.hidden.exists() and os.path.samestat(os.fstat(opened), held.hidden.stat())):
             return opened
         os.close(opened)  # of a folder that another run has just removed
@@ -264,7 +268,9 @@ def _check_one_signal(assembled: Assembled) -> None:
         pixel = ",".join("0" for _ in shape[1:])
         command = f"physupport map {shlex.quote(str(project.path))}"
         remedy = f"Ask about every pixel: {command}; about one of them in full: {command} --signal {pixel}."
-        raise project.misuse("data.deployment.file", "hold rows of one signal", f"an image of shape {shape}", remedy)
+        raise project.misuse(
+            "data.deployment.file", "hold rows of one signal", Clause(f"it holds an image of shape {shape}"), remedy
+        )
 
 
 # More than reports were found to need: of any, of each query, and of each element.
@@ -277,13 +283,13 @@ def _earlier(name: str, project: Project) -> Report:
     path = project.file("output.folder", str(Path(project.settings.output.folder) / "report.json"))
     if not path.is_file():
         remedy = "Run without --resume first."
-        raise MisuseError(name, "hold the report to go on from", f"none in {path.parent}", remedy)
+        raise MisuseError(name, "hold the report to go on from", Clause(f"there is none in {path.parent}"), remedy)
     try:
         report = Report.load(path)
     except (MisuseError, UnicodeDecodeError) as error:
-        raise MisuseError(name, "hold a sound report to go on from", f"{path} ({error})") from None
+        raise MisuseError(name, "hold a sound report to go on from", Clause(f"{path} is not ({error})")) from None
     if not report.is_unchanged:
-        raise MisuseError(name, "hold the report as it was written", f"{path}, which was changed")
+        raise MisuseError(name, "hold the report as it was written", Clause(f"{path} was changed"))
     return report
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from .._errors import shown
+from .._errors import Clause, shown
 from ..aeb import Stop
 from ..analysis import PolicyName
 from ..banks import UNLISTED
@@ -59,7 +59,7 @@ class NextSpec(Section):
     @model_validator(mode="after")
     def _of_its_own(self) -> "NextSpec":
         if self.responses is not None and self.stream == "calibration":
-            raise broken("be left out with stream = 'calibration'", "a file", key="responses")
+            raise broken("be left out with stream = 'calibration'", Clause("a file is given"), key="responses")
         if self.noise is not None and self.responses is None:
             raise needed("responses")
         return self
@@ -226,21 +226,29 @@ class ProjectFile(Section):
         stray = next((key for key, value in others.items() if value is not None), None)
         if has_boxes and stray is not None:
             remedy = "The cells of the boxes are the elements."
-            raise broken("be left out beside the box of a region", "a value", remedy, key=stray)
+            raise broken("be left out beside the box of a region", Clause("it is given"), remedy, key=stray)
         if self.cover is not None and elements.kind is not None:
-            raise broken("be left out beside a cover, which makes elements of its own", "a kind", key="elements.kind")
+            raise broken(
+                "be left out beside a cover, which makes elements of its own",
+                Clause("a kind is given"),
+                key="elements.kind",
+            )
         if elements.has_lines and self.parameters:
             remedy = "What a detector leaves open are keys of [elements.detector]."
-            raise broken("be left out beside a kind that makes responses", "a table", remedy, key="parameters")
+            raise broken(
+                "be left out beside a kind that makes responses", Clause("a table is given"), remedy, key="parameters"
+            )
         takes_cells = "parameters.between" in law_named(self.data.deployment.law).file_keys
         if self.cover is None and takes_cells:
             given = [name for name, spec in self.parameters.items() if spec.between]
             if given and len(given) < len(self.parameters):
                 fixed = next(name for name in self.parameters if name not in given)
-                raise broken("be a range as well, between = [low, high]", "values", key=f"parameters.{fixed}")
+                raise broken(
+                    "be a range as well, between = [low, high]", Clause("values are given"), key=f"parameters.{fixed}"
+                )
         ranged = [key for key in self._ranged() if not (takes_cells and key.startswith("parameters."))]
         if self.cover is None and ranged:
-            raise broken("go with a table cover", "between", key=f"{ranged[0]}.between")
+            raise broken("go with a table cover", Clause("between is given"), key=f"{ranged[0]}.between")
         if self.cover is not None and elements.library is not None:
             remedy = "A cover takes responses = a table on the axis of the signal."
             raise broken("be a file beside a cover", "spectra", remedy, key="elements.responses")
@@ -313,7 +321,7 @@ class ProjectFile(Section):
         ):
             stray = next((key for key, value in keys.items() if value), None)
             if reason and stray is not None:
-                raise broken(f"be left out {why}", "a value", key=stray)
+                raise broken(f"be left out {why}", Clause("it is given"), key=stray)
         return self
 
     @model_validator(mode="after")
@@ -336,7 +344,9 @@ class ProjectFile(Section):
         if own_counts and (self.data.deployment.window is None or not law_named(law).is_counted):
             # Counts outside of a window are independent of those inside, which judge.
             remedy = "Give a window, or a file with a spectrum."
-            raise broken("be a file unless counts are judged in a window", "true", remedy, key="background.pile_up")
+            raise broken(
+                "be a file unless counts are judged in a window", Clause("it is true"), remedy, key="background.pile_up"
+            )
         check_of_law("background", "background", law, self.background is not None)
         check_of_law("unlisted", "unlisted", law, self.unlisted is not None)
         for key in ("peaks", "bumps", "directions"):
@@ -347,7 +357,7 @@ class ProjectFile(Section):
                 f"Give [parameters.{self.elements.tangents[0]}] between = [least, largest] instead of values. With an "
                 "error of responses or with [unlisted], which exclude between, give closer values."
             )
-            raise broken(f"be left out with the law {law}", "a value", remedy, key="elements.tangents")
+            raise broken(f"be left out with the law {law}", Clause("it is given"), remedy, key="elements.tangents")
         for key in ("tangents", "error", "counted"):
             check_of_law(f"elements.{key}", f"elements.{key}", law, getattr(self.elements, key) is not None)
         check_of_law("elements.exact", "elements.exact", law, self.elements.exact is False)

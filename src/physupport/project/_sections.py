@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from .._errors import shown
+from .._errors import Clause, shown
 from .._typing import Array, Count, LineTable, Positive
 from ..io import SPECTRA_ENDINGS
 from ..responses import RESPONSES
@@ -35,7 +35,7 @@ _LONGEST_NAME = 255
 
 def broken(rule: str, value: object, remedy: str = "", key: str = "") -> PydanticCustomError:
     """A rule of our own that a key breaks, in the words of a `MisuseError`; key: within the table that is checked."""
-    return PydanticCustomError("rule", "{rule}", {"rule": rule, "value": str(value), "remedy": remedy, "key": key})
+    return PydanticCustomError("rule", "{rule}", {"rule": rule, "value": value, "remedy": remedy, "key": key})
 
 
 def needed(key: str) -> PydanticCustomError:
@@ -130,7 +130,7 @@ def as_values(value: object, others: Iterable[str] = ()) -> tuple[float, ...]:
         case dict():
             return _spread(value, others)
         case []:
-            raise broken("hold at least one number", "none")
+            raise broken("hold at least one number", Clause("there is none"))
         case list() | tuple():
             return tuple(map(_number, value))
     return (_number(value),)

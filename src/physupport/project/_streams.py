@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
-from .._errors import MisuseError, shown
+from .._errors import Clause, MisuseError, shown
 from ..judges import MOST_SPLITS, make_judge
 from ..laws import LAWS, law_named, laws_of_files, make_law
 from ..responses import RESPONSES
@@ -153,7 +153,7 @@ def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
     takers = [repr(other.name) for other in LAWS.values() if key in other.file_keys]
     if is_given and takers and key not in keys:
         remedy = f"It goes with the law {' or '.join(takers)}."
-        raise broken(f"be left out with the law {law}", "a value", remedy, key=place)
+        raise broken(f"be left out with the law {law}", Clause("it is given"), remedy, key=place)
 
 
 def may_propose(judge: str | None, law: str) -> bool:
@@ -270,16 +270,18 @@ class Deployment(Stream):
             stray = next((key for key in keys if getattr(self, key) is not None), None)
             if stray is not None:
                 remedy = "Give the frequencies at which a recording is looked at, in hertz: frequencies = [1000]."
-                raise broken("go with frequencies", "none", remedy, key=stray)
+                raise broken("go with frequencies", Clause("there is none"), remedy, key=stray)
             return self
         if self.window is not None:
-            raise broken("be left out beside frequencies: a recording has no axis", "a value", key="window")
+            raise broken("be left out beside frequencies: a recording has no axis", Clause("it is given"), key="window")
         if self.rows not in ("free", "random"):
             remedy = 'Write rows = "random", or leave law and rows out.'
             raise broken("be 'random' or 'free' where a recording has waves", shown(self.rows), remedy, key="rows")
         if self.sampling_rate is None and not self.file.lower().endswith(".wav"):
             remedy = "Only a .wav file states it: sampling_rate = 16000."
-            raise broken("be given with frequencies, in samples a second", "nothing", remedy, key="sampling_rate")
+            raise broken(
+                "be given with frequencies, in samples a second", Clause("it is missing"), remedy, key="sampling_rate"
+            )
         return self
 
 

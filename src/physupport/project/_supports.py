@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from .._errors import Clause
 from ..banks import UNLISTED, region_supports
 from ..judges import JudgeSpec
 from ..laws import law_named
@@ -39,7 +40,7 @@ def _listed_supports(project: Project, largest_first: bool) -> Iterable[tuple[st
     if supports.leave_one_out:
         regions = tuple(_listed_regions(project.settings, project.regions))
         if not optional:
-            raise project.misuse("supports.leave_one_out", "go with optional regions", "none")
+            raise project.misuse("supports.leave_one_out", "go with optional regions", Clause("there is none"))
         return [regions, *(tuple(name for name in regions if name != out) for out in optional)]
     if not largest_first:
         most = supports.max_active
@@ -119,7 +120,7 @@ def _check_claims(project: Project, question: RegionalMap) -> None:
             if count > 1:
                 rule = "name what one region has with leave_one_out, of which every explanation lacks one at most"
                 raise project.misuse(
-                    key, rule, f"{thing!r} of {count} regions", "Give each region its own name for it."
+                    key, rule, Clause(f"{thing!r} is in {count} regions"), "Give each region its own name for it."
                 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._codec import file_hash
-from .._errors import MisuseError, misuse_named
+from .._errors import Clause, MisuseError, misuse_named
 from .._typing import Array, IntArray
 from ..io import (
     Axis,
@@ -97,7 +97,7 @@ def recorded(project: Project, key: str, name: str, path: Path) -> Iterator[Entr
     yield entry
     if _digest(path) != digest:
         remedy = "Run again when nothing writes to it."
-        raise project.misuse(key, "stay as it is while it is read", f"a change of {name}", remedy)
+        raise project.misuse(key, "stay as it is while it is read", Clause(f"{name} changed"), remedy)
     project.read[key] = entry
 
 
@@ -125,7 +125,7 @@ def finite(project: Project, key: str, spec: File, values: Numbers) -> Numbers:
     """Refuse a number that is not, by its place in the table."""
     if not np.isfinite(values).all():
         where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
-        raise project.misuse(key, "be finite", f"{values[where]} at index {where} of {spec.file}")
+        raise project.misuse(key, "be finite", Clause(f"{values[where]} is at index {where} of {spec.file}"))
     return values
 
 
@@ -191,7 +191,7 @@ def _begin_window(project: Project) -> None:
     if axis is None:
         remedy = "Name the file with the place of every channel: [elements] axis = ..."
         key = "background" if spec.window is None else key
-        raise project.misuse(key, "go with an axis", "none", remedy)
+        raise project.misuse(key, "go with an axis", Clause("there is none"), remedy)
     project.channels.places = axis
     if spec.window is None:
         return
@@ -297,7 +297,7 @@ def _snapshots(project: Project, table: Table) -> Table:
     if np.iscomplexobj(table.values):
         rule = "hold real samples where frequencies are given"
         remedy = "Leave frequencies out: complex rows are snapshots already."
-        raise project.misuse("data.deployment.file", rule, f"complex numbers in {table.source.path}", remedy)
+        raise project.misuse("data.deployment.file", rule, Clause(f"{table.source.path} has complex numbers"), remedy)
     with misuse_named(lambda name: project.name(f"data.deployment.{'file' if name == 'recording' else name}")):
         values = frames.rows(table.values)
     q = table.values.shape[1]
@@ -333,7 +333,7 @@ def _check_files_differ(project: Project) -> None:
     for key, place in places.items():
         if key != "data.deployment.file" and place == places["data.deployment.file"]:
             remedy = "Record others, or split them into two files beforehand."
-            raise project.misuse(key, "have other rows than data.deployment", "the same file", remedy)
+            raise project.misuse(key, "have other rows than data.deployment", Clause("it is the same file"), remedy)
 
 
 def _in_order(project: Project, name: str, table: Table, count: int) -> Table:
@@ -343,7 +343,7 @@ def _in_order(project: Project, name: str, table: Table, count: int) -> Table:
     path = project.name(key)
     if table.names is None and channels.names is not None and matches(channels.axis, channels.rows.get(name)):
         rule = f"be the axis along which the channels of {channels.source} are named"
-        raise project.misuse(f"data.{name}.channels", rule, "the other one")
+        raise project.misuse(f"data.{name}.channels", rule, Clause("it is the other one"))
     order = channels.order(path, key, None if table.names is None else table.names[:count])
     codes = order_of(path, Axis("codes", code_names(project), "the project"), (table.names or ())[count:] or None)
     columns = np.arange(table.values.shape[1])
@@ -428,6 +428,6 @@ def _check_width(
     raise project.misuse(
         f"data.{name}.file",
         f"have {wanted}, as the responses have",
-        f"{shape[1]} in {project.settings.data.streams[name].file}",
+        Clause(f"{project.settings.data.streams[name].file} has {shape[1]}"),
         remedy,
     )

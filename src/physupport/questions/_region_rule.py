@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_array, check_nonnegative, check_positive, read_only
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import BoolArray, IntArray
 from ..banks import RegionalView, RegionPlaces, check_distances
 from ._question import Label
@@ -162,7 +162,7 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     if rule.distances is not None:
         places = places.with_distances(read_only(check_distances(label, rule.distances, len(places.ids))))
     elif not places.is_finite:
-        raise MisuseError(label, "be finite", "places that are too far apart")
+        raise MisuseError(label, "be finite", Clause("its places are too far apart"))
     listed = _listed_groups(name, places, rule.groups or {})
     return AskedRegion(
         name=name,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._codec import array_json
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView
 from ._question import Answer, Contradictions, FieldElements, FieldValues, Label, Question
@@ -42,7 +42,7 @@ class RegionalMap(Question):
             if name not in self.view.regions:
                 raise MisuseError("rules", f"be about the regions {self.view.regions}", repr(name))
         if not rules:
-            raise MisuseError("rules", "ask about at least one region", "none")
+            raise MisuseError("rules", "ask about at least one region", Clause("there is none"))
         names = tuple(name for name in self.view.regions if name in rules)
         regions = tuple(asked_region(self.view, name, rules[name]) for name in names)
         object.__setattr__(self, "rules", rules)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_indices, check_nonnegative, read_only
 from .._codec import array_json, pieces_hash
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances, region_distances
 from ._question import Answer, Certificate, Contradictions, FieldElements, FieldValues, Label, Progress, Question
@@ -44,7 +44,7 @@ class Resolution(Question):
         count = len(np.atleast_1d(self.proposal_distances))
         places = check_indices("places", self.places, count, place="for explanation")
         if not places.size:
-            raise MisuseError("places", "hold at least one whole number", "none")
+            raise MisuseError("places", "hold at least one whole number", Clause("there is none"))
         distances = check_distances("distances", self.distances, count)
         proposal = check_array("proposal_distances", self.proposal_distances, (count,))
         if proposal.min() < 0.0:

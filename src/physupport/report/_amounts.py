@@ -9,7 +9,7 @@ import numpy as np
 
 from .._checks import check_positive
 from .._codec import bound_json, described
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import BoolArray, IntArray
 from ..banks import JOINT, UNLISTED, Bank
 from ..judges import Amounts, Interval, Judge
@@ -162,7 +162,7 @@ def fractions_of(amounts: Sequence[Amount], among: Sequence[str] | None = None) 
     chosen = [amount for amount in amounts if among is None or amount.element in among]
     if any(amount.low < 0.0 for amount in chosen):
         rule = "be of amounts that cannot be negative"
-        raise MisuseError("fractions", rule, "others", "Give coefficient = [0, inf] for the regions.")
+        raise MisuseError("fractions", rule, Clause("some can be"), "Give coefficient = [0, inf] for the regions.")
     found = {}
     for amount in chosen:
         others = [other for other in chosen if other is not amount]

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from .._checks import MOST_ROWS
 from .._codec import Hash, Real, check_form, content_hash, dumped, loaded
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._files import write_whole
 from ._remedies import remedy_sentences
 from ._words import Entry, cut, explanation_words, plain, sentence_of
@@ -325,7 +325,7 @@ class Details:
         document = loaded(text, "details")
         digest = document.pop("sha256", None)
         if digest != content_hash(document):
-            raise MisuseError("details", "be as they were written", "a content that does not match its hash")
+            raise MisuseError("details", "be as they were written", Clause("their content does not match its hash"))
         return cls(document)
 
     @classmethod

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from .._codec import bound_json, dumped, loaded
-from .._errors import MisuseError, visible
+from .._errors import Clause, MisuseError, visible
 from .._files import write_whole
 from .._typing import IntArray
 from ..judges import Verdict, Verdicts
@@ -272,7 +272,7 @@ class Report:
             from pandas import DataFrame
         except ImportError as error:
             remedy = 'Install it with pip install "physupport[io]".'
-            raise MisuseError("to_frame", "find pandas", "no such package", remedy) from error
+            raise MisuseError("to_frame", "have pandas", Clause("that package is not installed"), remedy) from error
         return DataFrame([row for field in self.fields for row in self._members(field)])
 
     def _members(self, field: FieldReport) -> Iterator[dict[str, object]]:

@@ -20,7 +20,7 @@ from .._codec import (
     real,
     whole,
 )
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import IntArray
 from ..banks import (
     Bank,
@@ -62,7 +62,9 @@ def check_document(document: Mapping[str, Any]) -> None:
     for number, entry in enumerate(document["fields"]):
         for name in _TOLD.get(document["question"]["kind"], ()):
             if name not in entry["numbers"]:
-                raise MisuseError(f"document.fields[{number}].numbers", f"have {name}", "no such number")
+                raise MisuseError(
+                    f"document.fields[{number}].numbers", f"have {name}", Clause("there is no such number")
+                )
 
 
 def document_hash(document: Mapping[str, Any]) -> str:
@@ -174,10 +176,10 @@ def trace_columns(node: Mapping[str, object], size: int) -> tuple[IntArray, Verd
     lower, upper = (bounds(node[side], len(queries)) for side in ("lower", "upper"))
     if queries.size and (queries.min() < 0 or queries.max() >= size):
         raise MisuseError(
-            "trace", "ask about explanations of the bank", "a query about an explanation outside the bank"
+            "trace", "ask about explanations of the bank", Clause("one query is about an explanation outside of it")
         )
     if len(np.unique(queries)) < len(queries):
-        raise MisuseError("trace", "ask about nothing twice", "an explanation that is asked about twice")
+        raise MisuseError("trace", "ask about nothing twice", Clause("it asks about one twice"))
     if not np.isin(codes, [int(verdict) for verdict in Verdict]).all():
-        raise MisuseError("trace", "hold verdicts", "a verdict with an unknown code")
+        raise MisuseError("trace", "hold verdicts", Clause("one has an unknown code"))
     return queries, Verdicts(codes.astype(np.uint8), lower, upper)

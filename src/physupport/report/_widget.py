@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 
 # A fragment is shown as it is; a whole page in a frame of its own, from which it says its height and what was clicked.
 _SCRIPT = """
@@ -55,7 +55,10 @@ def widget(html: str) -> Any:  # noqa: ANN401
     made = _widget_class()
     if made is None:
         raise MisuseError(
-            "widget", "find anywidget", "no such package", 'pip install "physupport[notebook]" brings it.'
+            "widget",
+            "have anywidget",
+            Clause("that package is not installed"),
+            'pip install "physupport[notebook]" brings it.',
         )
     return made(html=html)
 

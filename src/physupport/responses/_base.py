@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_array, read_only
 from .._codec import Refusal, array_json, real
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 
 ComplexArray = NDArray[np.complex128]
@@ -47,7 +47,7 @@ def check_channels(axis: ArrayLike) -> Array:
     column = np.asarray(axis)
     channels = check_array("axis", column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else axis, (None,))
     if not channels.size:
-        raise MisuseError("axis", "hold at least one channel", "none")
+        raise MisuseError("axis", "hold at least one channel", Clause("there is none"))
     return read_only(channels)
 
 
@@ -61,7 +61,7 @@ def check_answers(name: str, value: ArrayLike, n_places: int, n_channels: int | 
         raise MisuseError(name, f"have shape ({wanted}, {n_places}), a column for each place", f"shape {array.shape}")
     bad = np.flatnonzero(~np.isfinite(array).all(axis=0))
     if len(bad):
-        raise MisuseError(name, "be finite", f"a number that is not, at place {bad[0]}")
+        raise MisuseError(name, "be finite", Clause(f"the number at place {bad[0]} is not"))
     return array.astype(np.complex128) if array.dtype.kind == "c" else array.astype(np.float64)
 
 

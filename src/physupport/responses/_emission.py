@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array
 
 # Daughters that grow in with a parent, and the share of its decays that lead there.  A daughter is in equilibrium with
@@ -54,7 +54,7 @@ def _library(name: str, extra: str) -> Any:  # noqa: ANN401  a module without ty
         return import_module(name)
     except ImportError:
         remedy = f'Install it: pip install "physupport[{extra}]".'
-        raise MisuseError("elements.kind", f"find the package {name}", "no such package", remedy) from None
+        raise MisuseError("elements.kind", f"find the package {name}", Clause("it is not installed"), remedy) from None
 
 
 def xray_lines(symbols: Sequence[str], excitation: float) -> tuple[Emission, ...]:
@@ -90,7 +90,7 @@ def _strongest(key: str, name: str, found: Sequence[tuple[float, float]], where:
     lines = np.array(sorted(found), dtype=np.float64).reshape(-1, 2)
     lines = lines[(lines[:, 0] > 0.0) & (lines[:, 1] > _WEAKEST * lines[:, 1].max(initial=0.0))]
     if not len(lines):
-        raise MisuseError(key, f"have a line {where}", f"none of {name}", f"Leave {name} out.")
+        raise MisuseError(key, f"have a line {where}", Clause(f"{name} has none"), f"Leave {name} out.")
     return np.asarray(lines)
 
 

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from .._checks import check_array, read_only
 from .._codec import Refusal, array_json, check_form, real
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray
 from ._base import Response, decode_response, encode_response
 from ._cells import Cell
@@ -85,7 +85,7 @@ class Family:
             middle = self.ends(Cell.at(self.box.middle))
             norms = np.linalg.norm(0.5 * (middle.low + middle.high), axis=0)
             if not norms.min() > 0.0:
-                raise MisuseError("response", "be above 0 in some channel for every place", "0")
+                raise MisuseError("response", "be above 0 in some channel for every place", Clause("it is 0"))
             object.__setattr__(self, "norms", read_only(norms))
 
     def _check_parameters(self) -> None:
@@ -192,7 +192,7 @@ class Family:
             with np.errstate(all="ignore"):
                 jet: Jet = worked(form.parts[0], values, partial(jets, 0))
             if not (np.isfinite(jet.value.low).all() and np.isfinite(jet.value.high).all()):
-                raise MisuseError("response", "be finite all over its box", "a formula that is not")
+                raise MisuseError("response", "be finite all over its box", Clause("the formula is not"))
             return jet.value
         assert self.axis is not None
         return _table_between(np.asarray(self.axis), np.asarray(self.response), moved, width)
@@ -250,7 +250,10 @@ def _lines_between(
     """
     if any((place.low != place.high).any() for place in places):
         raise MisuseError(
-            "parameter 'position'", "be left out with lines, which have energies", "a range", "Take shift."
+            "parameter 'position'",
+            "be left out with lines, which have energies",
+            Clause("it has a range"),
+            "Take shift.",
         )
     energies = lines.lines[:, -2]
     with np.errstate(all="ignore"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_number, check_positive
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Field
 from ..io import as_pairs
 from ._base import Response, check_channels
@@ -62,7 +62,9 @@ def generic_peaks(axis: ArrayLike, width: ArrayLike) -> GenericPeaks:
         centres.append(centres[-1] + 0.5 * float(np.interp(centres[-1], channels[order], deviations[order])))
     if len(centres) > MOST_PEAKS:
         remedy = "Use a window of the axis."
-        raise MisuseError("width", f"make at most {MOST_PEAKS} peaks", f"more, as {deviations.min():g} does", remedy)
+        raise MisuseError(
+            "width", f"make at most {MOST_PEAKS} peaks", Clause(f"{deviations.min():g} makes more"), remedy
+        )
     places = np.array(centres)
     wide = np.interp(places, channels[order], deviations[order])
     own = PEAK_WIDTH * wide
@@ -163,5 +165,5 @@ def _flat(responses: Field) -> Field:
 def _unit(columns: Field) -> Field:
     norms = np.linalg.norm(columns, axis=0)
     if not (np.isfinite(norms) & (norms > 0.0)).all():
-        raise MisuseError("generic responses", "be finite and not 0 at every place", "others")
+        raise MisuseError("generic responses", "be finite and not 0 at every place", Clause("they are not"))
     return np.asarray(columns / norms)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_positive, read_only
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Count, Positive
 from ._base import ComplexArray, check_channels, register
 from ._expression import parsed
@@ -165,7 +165,7 @@ class NearFieldArray:
         distances = np.linalg.norm(self.sensors[:, None] - points, axis=2)  # (q, E)
         if not distances.all():
             sensor, place = np.argwhere(distances == 0.0)[0]
-            raise MisuseError("places", "lie away from the sensors", f"place {place} at sensor {sensor}")
+            raise MisuseError("places", "lie away from the sensors", Clause(f"place {place} lies at sensor {sensor}"))
         return np.asarray(_wave(-distances / self.wavelength) / distances)
 
     def slopes(self, low: Array, high: Array) -> Array:
@@ -173,7 +173,7 @@ class NearFieldArray:
         outside = np.maximum(np.maximum(low - self.sensors, self.sensors - high), 0.0)  # (q, d)
         nearest = float(np.linalg.norm(outside, axis=1).min())
         if nearest == 0.0:
-            raise MisuseError("box", "hold no sensor", "one that does")
+            raise MisuseError("box", "hold no sensor", Clause("it does"))
         return np.full(len(low), np.hypot(2.0 * np.pi / self.wavelength, 1.0 / nearest))
 
     def form(self) -> Form:

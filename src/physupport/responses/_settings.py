@@ -14,7 +14,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_instance, read_only
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, BoolArray, Field
 from ..io import ReaderOutput, as_pairs, as_reader_output
 from ._base import ComplexArray, Response, check_answers
@@ -27,7 +27,7 @@ def check_axis(axis: ArrayLike | None, n_channels: int) -> Array:
     """(q,) increasing; the numbers of the channels unless given."""
     channels = check_array("axis", np.arange(n_channels) if axis is None else axis, (n_channels,))
     if not (np.diff(channels) > 0.0).all():
-        raise MisuseError("axis", "increase from channel to channel", "one that does not", "Sort the channels.")
+        raise MisuseError("axis", "increase from channel to channel", Clause("it does not"), "Sort the channels.")
     return channels
 
 
@@ -51,7 +51,7 @@ def moved_along(
     if len(lost):
         rule = f"leave a share of {LEAST_SEEN:g} or more of the squares of every response on the axis"
         setting = f"shift = {shift:g}" if scale == 1.0 else f"shift = {shift:g} and scale = {scale:g}"
-        raise MisuseError("parameters", rule, f"{setting}, with less of response {lost[0]}")
+        raise MisuseError("parameters", rule, Clause(f"{setting} leaves less of response {lost[0]}"))
     where = np.clip(places, axis[0], axis[-1])
     if np.iscomplexobj(answers):
         return interpolated(axis, answers.real, where) + 1j * interpolated(axis, answers.imag, where)
@@ -339,7 +339,9 @@ def _check_applies(
 def _check_lines(name: str, nominal: Array | ComplexArray) -> None:
     """Refuse responses that would not only widen: several lines would move apart, and one at an end from there."""
     if np.iscomplexobj(nominal) or len(nominal) < 2:
-        raise MisuseError(name, "go with a peak, or with real responses along an axis", "others")
+        raise MisuseError(
+            name, "go with a peak, or with real responses along an axis", Clause("the response is another")
+        )
     is_high = np.abs(nominal) > _LINE_SHARE * np.abs(nominal).max(axis=0)
     starts = np.diff(is_high.astype(np.int8), axis=0, prepend=0) == 1
     is_other = (starts.sum(axis=0) > 1) | is_high[0] | is_high[-1]
@@ -349,7 +351,7 @@ def _check_lines(name: str, nominal: Array | ComplexArray) -> None:
             "responses = [file, file]."
         )
         rule = "go with responses of one line each within the axis, which it stretches"
-        raise MisuseError(name, rule, f"others in column {int(is_other.argmax())}", remedy)
+        raise MisuseError(name, rule, Clause(f"column {int(is_other.argmax())} has others"), remedy)
 
 
 def _has(response: object, name: str) -> bool:
@@ -463,5 +465,7 @@ def _direction(rows: Field, basis: Field, source: int) -> Field:
         raise MisuseError(f"rows of source {source}", f"be finite, with {len(basis)} channels", f"shape {rows.shape}")
     left = rows - (rows @ basis.conj()) @ basis.T
     if not np.linalg.norm(left) > 1e-12 * np.linalg.norm(rows):
-        raise MisuseError(f"rows of source {source}", "have something beside the background", "nothing")
+        raise MisuseError(
+            f"rows of source {source}", "have something beside the background", Clause("there is nothing")
+        )
     return np.asarray(np.linalg.svd(left, full_matrices=False)[2][0])

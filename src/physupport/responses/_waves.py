@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_positive, read_only
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, Positive
 from ._base import ComplexArray, Response, register
 
@@ -85,7 +85,7 @@ class SphericalWaves(_Sensors):
         distances = np.linalg.norm(self.sensors[:, None] - points, axis=2)  # (m, E)
         if not distances.all():
             sensor, place = np.argwhere(distances == 0.0)[0]
-            raise MisuseError("places", "lie away from the sensors", f"place {place} at sensor {sensor}")
+            raise MisuseError("places", "lie away from the sensors", Clause(f"place {place} lies at sensor {sensor}"))
         return _stacked(self.frequencies, -distances / self.speed, 1.0 / distances)
 
 

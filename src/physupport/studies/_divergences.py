@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from .._checks import check_count, check_share
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._typing import Array, IntArray
 from ..banks import bottleneck_assignment
 from ..laws import GaussianMixture
@@ -120,7 +120,9 @@ def common_monte_carlo(
         raise MisuseError("n_draws", "be even", n_draws)
     for laws in zip(*pairs, strict=True):
         if any(law.q != laws[0].q or not np.array_equal(law.weights, laws[0].weights) for law in laws):
-            raise MisuseError("pairs", "have the same width and the same weights of components", "others")
+            raise MisuseError(
+                "pairs", "have the same width and the same weights of components", Clause("they have others")
+            )
     draws = [mixture.draw(rng, n_draws // 2) for mixture in pairs[0]]
     found = []
     for law, other in pairs:

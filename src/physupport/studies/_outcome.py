@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_count
-from .._errors import MisuseError
+from .._errors import Clause, MisuseError
 from .._files import to_disk
 from ..local.shell import Frame, LocalDictionary, balanced_dictionary
 
@@ -128,7 +128,7 @@ def _can_be_written(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         rule = "be one that can be made and written to"
-        raise MisuseError("the folder for the output", rule, f"{path} ({error})") from None
+        raise MisuseError("the folder for the output", rule, Clause(f"{path} is not ({error})")) from None
 
 
 def make_output(parent: Path, studies: Iterable[str]) -> None:

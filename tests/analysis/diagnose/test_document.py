@@ -56,9 +56,9 @@ def test_what_is_no_such_document_is_refused(text):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"misfit": None}, r"details\.misfit must be a list, got None"),
-        ({"more": 1}, r"details must have no other names than the format has, got also 'more'"),
-        ({"fields": [{}]}, r"details\.fields\[0\] must hold 'field', got none"),
+        ({"misfit": None}, r"details\.misfit must be a list, not None"),
+        ({"more": 1}, r"details must have no other names than the format has, not also 'more'"),
+        ({"fields": [{}]}, r"details\.fields\[0\] must hold 'field', not none"),
     ],
 )
 def test_a_part_of_another_form_is_refused_by_its_path(details, change, message):

@@ -149,24 +149,24 @@ def spoiled(value):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bootstrap_states(TABLE[:-1], SPLIT, 3), r"table must have the 200 rows of the split, got shape \(199"),
-        (lambda: bootstrap_states(TABLE[:, 0], SPLIT, 3), r"table must have the 200 rows of the split, got shape"),
+        (lambda: bootstrap_states(TABLE[:-1], SPLIT, 3), r"table must have the 200 rows of the split, not shape \(199"),
+        (lambda: bootstrap_states(TABLE[:, 0], SPLIT, 3), r"table must have the 200 rows of the split, not shape"),
         (lambda: bootstrap_states(TABLE, SPLIT.proposal, 3), "split must be of type SplitRows"),
         (lambda: bootstrap_states(TABLE * 1j, SPLIT, 3), "table must be real to learn a dictionary from it"),
         (
             lambda: bootstrap_states(spoiled(np.inf), SPLIT, 3),
-            f"table must be finite, got inf in row {SPLIT.proposal[0]}, channel 2",
+            f"table must be finite, not inf in row {SPLIT.proposal[0]}, channel 2",
         ),
         (lambda: bootstrap_states(TABLE, SPLIT, 0), "n_atoms must be a whole number at least 1"),
         (lambda: bootstrap_states(TABLE, SPLIT, 3, n_states=0), "n_states must be a whole number at least 1"),
         (lambda: bootstrap_states(TABLE, SPLIT, 3, seed=-1), "seed must be a whole number at least 0"),
         (
             lambda: bootstrap_states(TABLE, SPLIT, 3, learner=lambda rows, n, seed: np.eye(3)),
-            r"learner must give finite atoms of shape \(6, 3\), got shape \(3, 3\)",
+            r"learner must give finite atoms of shape \(6, 3\), not shape \(3, 3\)",
         ),
         (
             lambda: bootstrap_states(TABLE, SPLIT, 2, learner=lambda rows, n, seed: np.eye(6)[:, :2] * [1, 0]),
-            "learner must give atoms other than zero, got zero in atom 1. Ask for fewer atoms",
+            "learner must give atoms other than zero, but atom 1 is zero. Ask for fewer atoms",
         ),
         (lambda: bootstrap_states(0 * TABLE, SPLIT, 3), "rows must hold something else than zeros"),
         (lambda: sparse_learner(TABLE, 3, 0, penalty=0.0), "penalty must lie strictly between 0 and inf"),

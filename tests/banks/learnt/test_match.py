@@ -40,7 +40,7 @@ def test_the_match_has_the_least_largest_distance_and_then_the_least_sum(seed):
 
 
 def test_dictionaries_of_different_sizes_are_refused():
-    with pytest.raises(MisuseError, match="second must have 2 atoms, as the first has, got 3"):
+    with pytest.raises(MisuseError, match="second must have 2 atoms, as the first has, not 3"):
         match_atoms(np.eye(3)[:, :2], np.eye(3))
     with pytest.raises(MisuseError, match=r"second must have shape \(3, any\)"):
         match_atoms(np.eye(3), np.eye(2))

@@ -96,9 +96,9 @@ def test_what_is_written_is_read_back_whole():
 @pytest.mark.parametrize(
     ("bank", "rows", "message"),
     [
-        (made_bank(), np.vstack([ROW, ROW]), "judge conformal must judge one row, got 2 rows"),
-        (made_bank(optional=("stone",)), ROW, "have explanations of one or two elements, got one of 0"),
-        (made_bank(ids=("chalk", "marble", "opal")), ROW, "spectra of every element, got none of 'opal'"),
+        (made_bank(), np.vstack([ROW, ROW]), "judge conformal must judge one row, not 2 rows"),
+        (made_bank(optional=("stone",)), ROW, "have explanations of one or two elements, but one has 0"),
+        (made_bank(ids=("chalk", "marble", "opal")), ROW, "spectra of every element, not none of 'opal'"),
     ],
 )
 def test_banks_and_rows_that_replicates_cannot_judge(bank, rows, message):

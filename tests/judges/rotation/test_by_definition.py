@@ -127,13 +127,13 @@ def test_of_atoms_with_one_number_the_largest_p_value_counts(table, tools):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"low": 0.0, "share": 0.0}, r"share must lie strictly between 0 and 1, got 0\.0"),
-        ({"low": 0.0, "share": 1.0}, r"share must lie strictly between 0 and 1, got 1\.0"),
-        ({"least": -1.0}, r"least must be finite and at least 0, got -1\.0"),
+        ({"low": 0.0, "share": 0.0}, r"share must lie strictly between 0 and 1, not 0\.0"),
+        ({"low": 0.0, "share": 1.0}, r"share must lie strictly between 0 and 1, not 1\.0"),
+        ({"least": -1.0}, r"least must be finite and at least 0, not -1\.0"),
         ({"least": np.array([1.0, np.inf])}, "least must be finite and at least 0"),
         ({"largest_noise": 0.0}, "largest_noise must lie strictly between 0 and inf"),
         ({"low": np.array([0.0, 2.0]), "high": 1.0}, "companions must have low at most high"),
-        ({}, "companions must bound the coefficients or the noise, got nothing"),
+        ({}, "companions must bound the coefficients or the noise, but they bound neither"),
     ],
 )
 def test_companions_that_say_nothing_or_nonsense_are_refused(options, message):
@@ -234,9 +234,9 @@ def test_bumps_stand_everywhere_or_a_quarter_of_their_width_apart():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Scan("some"), "elements must be one of 'rest', 'none', got 'some'"),
-        (lambda: Scan(share=0.0), r"share must lie strictly between 0 and 1, got 0\.0"),
-        (lambda: Outsiders(np.ones((4, 1)), share=1.0), r"share must lie strictly between 0 and 1, got 1\.0"),
+        (lambda: Scan("some"), "elements must be one of 'rest', 'none', not 'some'"),
+        (lambda: Scan(share=0.0), r"share must lie strictly between 0 and 1, not 0\.0"),
+        (lambda: Outsiders(np.ones((4, 1)), share=1.0), r"share must lie strictly between 0 and 1, not 1\.0"),
         (lambda: Outsiders(lags=(1.5,)), "lags must be whole numbers"),
     ],
 )

@@ -58,7 +58,7 @@ def test_a_background_that_spans_an_atom_is_refused_with_the_remedy(tools):
 
 def test_a_residual_of_fewer_than_five_dimensions_is_refused(tools):
     table = RotationTable(np.eye(8)[:, :3], [(0,), (1, 2)], np.eye(8)[:, 3:5])
-    with pytest.raises(MisuseError, match="rows must leave a residual of at least 5 dimensions, got 4"):
+    with pytest.raises(MisuseError, match="rows must leave a residual of at least 5 dimensions, not 4"):
         Rotation(table).judge(np.ones(8), 0.1)
     assert Rotation(table).judge(np.random.default_rng(1).standard_normal((2, 8)), 0.1).size == 2
 

@@ -209,7 +209,7 @@ def test_the_p_value_of_the_fit_is_at_most_t_in_at_most_t_of_the_data_sets():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"statistic": "mean"}, "statistic must be one of score, ratio, got 'mean'"),
+        ({"statistic": "mean"}, "statistic must be one of score, ratio, not 'mean'"),
         ({"draws": 0}, "draws must be a whole number at least 1"),
         ({"copies": 1}, "copies must be a whole number at least 2"),
         ({"rivals": 0}, "rivals must be a whole number at least 1"),

@@ -130,13 +130,13 @@ def test_an_activity_outside_the_open_lower_half_is_refused(p):
 @pytest.mark.parametrize(
     ("sizes", "variances", "message"),
     [
-        ([0.5, 0.6], [1, 1], "size_probabilities must sum to 1, got 1.1"),
+        ([0.5, 0.6], [1, 1], "size_probabilities must sum to 1, not 1.1"),
         ([1.5, -0.5], [1, 1], "size_probabilities must be nonnegative"),
         ([0.5, 0.5], [1, -1], "variances must be nonnegative"),
         (
             [0.5, 0.5],
             [1, 0],
-            "variances must be positive at every nonzero size of positive probability, got 0 at size 1",
+            "variances must be positive at every nonzero size of positive probability, not 0 at size 1",
         ),
         ([0.5, 0.5], [1, 1, 1], "variances must have shape (2)"),
         ([0.5, np.nan], [1, 1], "size_probabilities must be finite"),
@@ -156,7 +156,7 @@ def test_variances_that_no_draw_uses_may_be_zero():
 def test_a_known_law_refuses_another_number_of_atoms():
     law = ExchangeableGaussian([0.5, 0.5], [0.0, 1.0])
     for call in (law.subset_weights, law.active_variances, lambda n: law.sample(np.random.default_rng(0), 1, n)):
-        with pytest.raises(MisuseError, match="n_atoms must be 1, the number the law was written for, got 2"):
+        with pytest.raises(MisuseError, match="n_atoms must be 1, the number the law was written for, not 2"):
             call(2)
 
 

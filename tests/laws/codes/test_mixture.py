@@ -131,12 +131,16 @@ def test_calibration_rows_draw_coefficients_then_noise(balanced_atoms):
 @pytest.mark.parametrize(
     ("weights", "covariances", "message"),
     [
-        ([1.0], [np.diag([1.0, 0.0])], "covariances must be positive definite, got smallest eigenvalue 0 in matrix 0"),
+        (
+            [1.0],
+            [np.diag([1.0, 0.0])],
+            "covariances must be positive definite, but the smallest eigenvalue is 0 in matrix 0",
+        ),
         ([0.5, 0.5], [np.eye(2), np.diag([1.0, -1.0])], "smallest eigenvalue -1 in matrix 1"),
         ([1.0], [np.ones((3, 3))], "covariances must be positive definite"),
-        ([1.0], [[[1.0, 0.5], [0.0, 1.0]]], "covariances must be symmetric, got asymmetry 0.5 in matrix"),
+        ([1.0], [[[1.0, 0.5], [0.0, 1.0]]], "covariances must be symmetric, but the asymmetry is 0.5 in matrix"),
         ([1.0], np.ones((1, 2, 3)), "covariances must be square"),
-        ([0.5, 0.6], [np.eye(2)] * 2, "weights must sum to 1, got 1.1"),
+        ([0.5, 0.6], [np.eye(2)] * 2, "weights must sum to 1, not 1.1"),
         ([1.0, 0.0], [np.eye(2)] * 2, "weights must be positive"),
         ([], np.empty((0, 2, 2)), "weights must be positive"),
         ([1.0], [np.eye(2)] * 2, r"covariances must have shape \(1, any, any\)"),
@@ -158,7 +162,7 @@ def test_a_covariance_singular_up_to_rounding_is_refused():
 def test_rows_of_another_width_or_with_nan_are_refused(random_mixture):
     with pytest.raises(MisuseError, match=r"rows must have shape \(any, 3\)"):
         random_mixture(0).log_density(np.zeros((2, 4)))
-    with pytest.raises(MisuseError, match="rows must be finite, got nan"):
+    with pytest.raises(MisuseError, match="rows must be finite, not nan"):
         random_mixture(0).log_density([[0.0, np.nan, 0.0]])
 
 

@@ -148,7 +148,7 @@ def test_an_odd_number_of_entries_is_no_list_of_pairs():
 
 def test_complex_codes_come_in_pairs():
     _, bank, rows, codes = setting()
-    with pytest.raises(MisuseError, match="codes must have 6 entries for each of 20 rows, got 3 entries"):
+    with pytest.raises(MisuseError, match="codes must have 6 entries for each of 20 rows, not 3 entries"):
         known_code_stream(
             ArrayRows(as_pairs(rows)), ArrayRows(codes.real), bank.states, NOISES, POINTS, is_complex=True
         )

@@ -91,7 +91,7 @@ def test_a_precision_that_cannot_invert_the_covariance_gives_the_whole_line():
         ([0.5, 0.0], None, "noises must be positive"),
         ([0.5], None, r"noises must have shape \(2\)"),
         ([0.5, np.inf], None, "noises must be finite"),
-        (NOISES, np.zeros((60, 5)), "rows must have 4 entries, as the atoms have, got 5"),
+        (NOISES, np.zeros((60, 5)), "rows must have 4 entries, as the atoms have, not 5"),
         (NOISES, np.full((60, 4), np.inf), "rows must be finite"),
     ],
 )

@@ -76,14 +76,14 @@ def test_codes_that_never_occur_are_allowed():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": np.zeros((60, 3))}, "rows must have 4 entries, as the atoms have, got 3"),
-        ({"codes": np.zeros((60, 2))}, "codes must have 3 entries for each of 60 rows, got 2 entries and 60 rows"),
-        ({"codes": np.zeros((59, 3))}, "got 3 entries and 59 rows"),
+        ({"rows": np.zeros((60, 3))}, "rows must have 4 entries, as the atoms have, not 3"),
+        ({"codes": np.zeros((60, 2))}, "codes must have 3 entries for each of 60 rows, not 2 entries and 60 rows"),
+        ({"codes": np.zeros((59, 3))}, "not 3 entries and 59 rows"),
         ({"noises": [0.0]}, "noises must be positive"),
         ({"noises": [-1.0, 1.0]}, "noises must be positive"),
         ({"noises": [np.nan]}, "noises must be finite"),
         ({"noises": []}, "noises must be positive variances, at least one"),
-        ({"rows": np.full((60, 4), np.nan)}, "rows must be finite, got nan in row 0, column 0"),
+        ({"rows": np.full((60, 4), np.nan)}, "rows must be finite, not nan in row 0, column 0"),
         ({"points": [61]}, "checkpoints must lie within the 60 rows"),
     ],
 )

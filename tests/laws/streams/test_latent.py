@@ -205,7 +205,7 @@ def test_rows_that_are_no_numbers_are_refused_while_reading():
     _, rows, atoms = example(4, 5)
     rows[150, 2] = np.nan
     stream = latent_stream(ArrayRows(rows), array_states(atoms), [BernoulliGaussian(0.2)], [1.0], [200])
-    with pytest.raises(MisuseError, match=r"rows must be finite, got nan in row 150, column 2"):
+    with pytest.raises(MisuseError, match=r"rows must be finite, not nan in row 150, column 2"):
         stream.log_likelihood(np.array([0]))
 
 

@@ -115,7 +115,7 @@ def test_rows_of_a_known_covariance_are_scored_as_whitened_ones_are(is_complex):
 def test_a_covariance_of_too_low_a_rank_says_so():
     direction = np.random.default_rng(5).standard_normal(Q)
     for covariance, message in (
-        (np.outer(direction, direction), "covariance must have a rank above 4, .* got rank 1 of 24 channels"),
+        (np.outer(direction, direction), "covariance must have a rank above 4, .* not rank 1 of 24 channels"),
         (np.zeros((Q, Q)), "covariance must have an eigenvalue above 0"),
     ):
         with pytest.raises(MisuseError, match=message):

@@ -220,14 +220,14 @@ def test_a_support_size_outside_2_to_q_minus_1_is_refused(whole_class, r):
 
 def test_an_argument_of_another_type_is_refused_by_name(whole_class, correspondence):
     ball = DeploymentBall(np.ones(4), 0.1, ALPHA_T)
-    with pytest.raises(MisuseError, match="amplitudes must be of type Amplitudes, got tuple"):
+    with pytest.raises(MisuseError, match="amplitudes must be of type Amplitudes, not tuple"):
         Correspondence(whole_class, ball, (0.5, 2.0), 2)
-    with pytest.raises(MisuseError, match=r"parameters\[0\] must be of type CalibrationParameter, got int 1"):
+    with pytest.raises(MisuseError, match=r"parameters\[0\] must be of type CalibrationParameter, not int 1"):
         correspondence.retain([1, 2])
     shell = whole_class.calibration_class.shell
-    with pytest.raises(MisuseError, match="activity must be of type Interval or ExchangeableGaussian, got tuple"):
+    with pytest.raises(MisuseError, match="activity must be of type Interval or ExchangeableGaussian, not tuple"):
         CalibrationClass(shell, (0.1, 0.3))
-    with pytest.raises(MisuseError, match="rng must be of type Generator, got int 0"):
+    with pytest.raises(MisuseError, match="rng must be of type Generator, not int 0"):
         make_calibration(BernoulliGaussian(0.2), np.eye(4), 0.5, 0, 3)
 
 
@@ -239,12 +239,12 @@ def test_an_empty_collection_is_refused(correspondence):
 def test_a_dictionary_of_another_dimension_is_refused(correspondence, parameter):
     with pytest.raises(MisuseError, match=r"parameters\[1\] must have a dictionary in dimension 4"):
         correspondence.retain([parameter(), parameter(5)])
-    with pytest.raises(MisuseError, match="parameter must have a dictionary in dimension 4, that of the ball, got 5"):
+    with pytest.raises(MisuseError, match="parameter must have a dictionary in dimension 4, that of the ball, not 5"):
         correspondence.membership(parameter(5), (0, 1))
 
 
 def test_a_region_of_another_dimension_is_refused(whole_class):
-    with pytest.raises(MisuseError, match="region must have dimension 5, that of the deployment ball, got 4"):
+    with pytest.raises(MisuseError, match="region must have dimension 5, that of the deployment ball, not 4"):
         Correspondence(whole_class, DeploymentBall(np.ones(5), 0.1, ALPHA_T), AMPLITUDES, 2)
 
 

@@ -128,5 +128,5 @@ def test_rounding_never_excludes_an_explanation_that_touches_the_ball(make_class
 
 def test_a_region_of_another_dimension_is_refused(make_class, make_correspondence):
     region = median_of_means_region(np.ones((2, 5)), make_class(5), 0.05)
-    with pytest.raises(MisuseError, match="region must have dimension 4, that of the deployment ball, got 5"):
+    with pytest.raises(MisuseError, match="region must have dimension 4, that of the deployment ball, not 5"):
         make_correspondence(region)

@@ -160,20 +160,20 @@ ATOMS = Block.balanced(FRAME, 0.2).atoms
 MISUSES = {
     "template must be a centred regular simplex": lambda: Frame.standard(4, np.ones((3, 4)) / np.sqrt(3.0)),
     r"template must have shape \(3, 4\)": lambda: Frame.standard(4, np.ones((4, 4))),
-    "basis and axis must be orthonormal, got products up to 3 from those": lambda: Frame(
+    "basis and axis must be orthonormal, but their products are off by up to 3": lambda: Frame(
         2.0 * FRAME.axis, FRAME.basis, FRAME.template
     ),
     "q must be a whole number at least 3": lambda: Frame.standard(2),
-    "z must have columns shorter than 1, got norm 1.2 in column 1": lambda: FRAME.atoms([[0, 1.2], [0, 0], [0, 0]]),
-    "z must be finite, got nan at index": lambda: FRAME.atoms([[np.nan], [0.0], [0.0]]),
-    "atoms must have columns of norm 1, got norm 2 in column 2": lambda: Block.from_atoms(
+    "z must have columns shorter than 1, not norm 1.2 in column 1": lambda: FRAME.atoms([[0, 1.2], [0, 0], [0, 0]]),
+    "z must be finite, not nan at index": lambda: FRAME.atoms([[np.nan], [0.0], [0.0]]),
+    "atoms must have columns of norm 1, but the norm is 2 in column 2": lambda: Block.from_atoms(
         FRAME, ATOMS * np.array([1.0, 1.0, 2.0, 1.0])
     ),
     "positive side of the axis": lambda: Block.from_atoms(FRAME, ATOMS * np.array([1.0, -1.0, 1.0, 1.0])),
-    "columns must not be orthogonal to the axis, got column 0": lambda: Block.from_columns(
+    "columns must not be orthogonal to the axis, but column 0 is": lambda: Block.from_columns(
         FRAME, np.column_stack([np.eye(4)[:, 0], ATOMS[:, 1:]])
     ),
-    "rotation must be orthogonal, got R R\\^T off the identity by 3.$": lambda: Block.balanced(
+    "rotation must be orthogonal, but R R^T is off the identity by 3.$": lambda: Block.balanced(
         FRAME, 0.2, 2.0 * np.eye(3)
     ),
     r"center must have shape \(3\)": lambda: Block(FRAME, np.zeros(2), np.eye(3)),

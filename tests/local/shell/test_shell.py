@@ -99,7 +99,7 @@ def test_shell_quantities_are_the_stated_formulas(make_shell):
 
 MISUSES = {
     "scale must satisfy cap \\* scale < 1 with cap = 1.5": {"scale": 0.7},
-    "scale must lie strictly between 0 and inf, got nan": {"scale": np.nan},
+    "scale must lie strictly between 0 and inf, not nan": {"scale": np.nan},
     "cap must be at least the smallest stretch 0.8, or the shell is empty": {"cap": 0.7},
     "interval must satisfy 0 < lower <= upper": {"stretch": (1.2, 0.8)},
     "separated_radius must lie strictly between": {"separated_radius": 0.0},
@@ -115,7 +115,7 @@ def test_misuse_names_the_argument_and_the_rule(make_shell, message):
 
 def test_a_pair_of_numbers_is_no_interval(make_shell):
     for name in ("stretch", "noise"):
-        with pytest.raises(MisuseError, match=rf"{name} must be of type Interval, got tuple \(0.8, 1.2\)"):
+        with pytest.raises(MisuseError, match=rf"{name} must be of type Interval, not tuple \(0.8, 1.2\)"):
             replace(make_shell(4), **{name: (0.8, 1.2)})
 
 

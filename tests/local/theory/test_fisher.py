@@ -89,7 +89,7 @@ def test_nodes_come_in_opposite_pairs():
 
 
 def test_grids_too_large_for_memory_and_bad_counts_are_refused():
-    with pytest.raises(MisuseError, match=r"order must give at most 50000000 numbers, got 14\*\*16 nodes"):
+    with pytest.raises(MisuseError, match=r"order must give at most 50000000 numbers, not 14\*\*16 nodes"):
         gauss_hermite(16, 14)
     with pytest.raises(MisuseError, match="dimension must be a whole number at least 1"):
         gauss_hermite(0, 3)

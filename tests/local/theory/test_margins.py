@@ -191,8 +191,8 @@ MISUSES = {
     ),
     "r must be a whole number between 2 and 3": lambda make: support_margin(make(4), AMPLITUDES, 4, 0.0),
     "r must be a whole number between 2 and 4": lambda make: separated_gap(make(5), AMPLITUDES, 1),
-    "rho must be finite and at least 0, got -1": lambda make: support_margin(make(4), AMPLITUDES, 2, -1.0),
-    "rho must be finite and at least 0, got nan": lambda make: separated_margin(make(4), AMPLITUDES, 2, np.nan),
+    "rho must be finite and at least 0, not -1": lambda make: support_margin(make(4), AMPLITUDES, 2, -1.0),
+    "rho must be finite and at least 0, not nan": lambda make: separated_margin(make(4), AMPLITUDES, 2, np.nan),
     "stretch must lie strictly between 0.8 and 1.2": lambda make: balanced_amplitude_range(make(4), AMPLITUDES, 2, 1.2),
 }
 

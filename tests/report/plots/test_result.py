@@ -172,7 +172,7 @@ def test_a_result_and_its_details_give_one_picture(picture, result, details):
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_what_is_no_result_is_refused_by_name(picture, result):
-    with pytest.raises(MisuseError, match="result must be of type Result or Details, got Report"):
+    with pytest.raises(MisuseError, match="result must be of type Result or Details, not Report"):
         draw(picture, result.report)
     assert plt.get_fignums() == []
 
@@ -221,10 +221,10 @@ def test_fields_of_different_coordinates_are_drawn_apart(details):
         document["fields"][1]["coordinate_names"] = ["angle"]
 
     mixed = changed(details, turn)
-    with pytest.raises(MisuseError, match=r"share their coordinates, got \(angle\) and \(x\)"):
+    with pytest.raises(MisuseError, match=r"share their coordinates, not \(angle\) and \(x\)"):
         plot_map(mixed)
     assert plot_map(mixed, fields=["B"]).get_xlabel() == "angle"
-    with pytest.raises(MisuseError, match="fields must be among A, B, got 'Z'"):
+    with pytest.raises(MisuseError, match="fields must be among A, B, not 'Z'"):
         plot_map(mixed, fields=["Z"])
 
 
@@ -246,7 +246,9 @@ def test_bars_count_the_explanations_behind_each_element(details):
     assert [bar.get_width() for bar in kept] == [part["n_kept"] for part in parts]
     assert texts(axes) == [f"{part['n_kept']} + {part['n_not_asked']}" for part in parts]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["B0 (5)", "B1 (6)", "nothing there"]
-    with pytest.raises(MisuseError, match=r"field must be given where there are several, got none\. They are A, B"):
+    with pytest.raises(
+        MisuseError, match=r"field must be given where there are several, but none is given\. They are A, B"
+    ):
         plot_elements(details)
 
 
@@ -356,10 +358,10 @@ def test_brackets_are_steps_through_the_counts(details):
 def test_a_question_without_elements_has_evidence_and_brackets_alone(details):
     resolution = changed(details, without_elements)
     for picture in (plot_map, plot_elements):
-        with pytest.raises(MisuseError, match=r"have fields with elements, got none\. Only maps of regions"):
+        with pytest.raises(MisuseError, match=r"have fields with elements, but it has none\. Only maps of regions"):
             draw(picture, resolution)
     for picture in (plot_library, plot_library_coherence):
-        with pytest.raises(MisuseError, match="a library of responses, got none"):
+        with pytest.raises(MisuseError, match="a library of responses, not none"):
             draw(picture, resolution)
     assert plt.get_fignums() == []
     assert_inside(plot_evidence(resolution))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._checks import check_array, check_open
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, IntArray
 from ...aeb import INDETERMINATE, REJECTED, WITNESSED, Trace
 from ...banks import JOINT
@@ -289,7 +289,9 @@ def coherence(responses: ArrayLike, *, is_complex: bool = False) -> Array:
     else:
         real = check_array("responses", responses, (None, None))
         if is_complex and len(real) % 2:
-            raise MisuseError("responses", "have an even number of entries, pairs (Re, Im)", f"{len(real)} entries")
+            raise MisuseError(
+                "responses", "have an even number of entries, pairs (Re, Im)", Clause(f"there are {len(real)} entries")
+            )
         columns = as_complex(real) if is_complex else real
     norms = np.linalg.norm(columns, axis=0)
     if columns.ndim != 2 or not np.isfinite(norms).all() or (norms == 0.0).any():

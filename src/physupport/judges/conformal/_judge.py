@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..._checks import check_array, check_count, check_indices, check_open, read_only
 from ..._codec import array_json, real
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
@@ -231,7 +231,10 @@ class ByConformal(JudgeSpec):
         if twins.size:
             remedy = "Take it out: what is judged is one unit more, and none of those it is compared with."
             raise MisuseError(
-                "replicates", "hold other spectra than the one that is judged", f"it ({twins[0]})", remedy
+                "replicates",
+                "hold other spectra than the one that is judged",
+                Clause(f"it is among them ({twins[0]})"),
+                remedy,
             )
         element_of, pairs = _active(sealed.bank, self.replicates)
         return ConformalJudge(self, rows[0], sealed.level, tuple(pairs), element_of, sealed.draws_seed)
@@ -244,7 +247,7 @@ def _active(bank: Bank, replicates: Replicates) -> tuple[IntArray, list[tuple[in
         raise MisuseError("judge conformal", "have elements that a library names", "a bank of arrays")
     missing = [name for name in states.library.ids if name not in replicates.names]
     if missing:
-        raise MisuseError("replicates", "have spectra of every element", f"none of {missing[0]!r}")
+        raise MisuseError("replicates", "have spectra of every element", Clause(f"{missing[0]!r} has none"))
     number = np.array([*map(replicates.names.index, states.library.ids), -1])
     active = bank.deployment_parts(bank.deployment_keys(np.arange(bank.size))).elements  # (M, r)
     elements = np.where(active < 0, -1, number[np.asarray(states.library_index)[active]])
@@ -252,7 +255,9 @@ def _active(bank: Bank, replicates: Replicates) -> tuple[IntArray, list[tuple[in
     if not np.isin(counts, (1, 2)).all():
         count = int(counts[~np.isin(counts, (1, 2))][0])
         remedy = "Make the region always present, and max_active at most 2."
-        raise MisuseError("judge conformal", "have explanations of one or two elements", f"one of {count}", remedy)
+        raise MisuseError(
+            "judge conformal", "have explanations of one or two elements", Clause(f"one has {count}"), remedy
+        )
     both = np.sort(elements, axis=1)[:, ::-1][:, :2]  # the larger first, -1 at last
     pairs, where = np.unique(both[counts == 2], axis=0, return_inverse=True)
     element_of = both[:, 0].astype(np.int64)
@@ -318,7 +323,9 @@ class ConformalJudge(Judge):
             return ()
         if spec.pool is not None or any(spec.noise or ()):
             remedy = "Leave pool and noise out, or have one element in every explanation."
-            raise MisuseError("judge conformal", "rank pairs of elements as they are", "pool or noise", remedy)
+            raise MisuseError(
+                "judge conformal", "rank pairs of elements as they are", Clause("pool or noise is given"), remedy
+            )
         tie = _TIE + (self.measured.turn if spec.noise is None else 0.0)
         return tuple(rank_pair(spec.replicates, pair, self.signal, tie) for pair in self.pairs)
 

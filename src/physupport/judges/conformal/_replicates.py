@@ -22,7 +22,7 @@ import numpy as np
 
 from ..._checks import check_array, read_only
 from ..._compiled import cached_njit
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, BoolArray, IntArray
 from ...io import Axis, as_reader_output, order_of
 
@@ -92,7 +92,9 @@ class Replicates:
         sizes = np.linalg.norm(spectra, axis=1)
         if not (norms > 1e-8 * sizes).all():
             worst = int(np.argmin(norms > 1e-8 * sizes))
-            raise MisuseError("spectra", "have something beside the background", f"nothing in spectrum {worst}")
+            raise MisuseError(
+                "spectra", "have something beside the background", Clause(f"spectrum {worst} has nothing")
+            )
         return np.asarray(left / norms[:, None])
 
 

@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from ..._checks import check_array, check_support, read_only
 from ..._compiled import LN2, U, cached_njit, exponent_of, log_mantissa, mantissa_of
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, IntArray
 from ...responses import Cell, Family
 
@@ -51,7 +51,7 @@ class CountTable:
         background = check_array("background", beside, (len(atoms), None))
         supports = tuple(check_support("supports", support, atoms.shape[1], least=0) for support in self.supports)
         if not supports:
-            raise MisuseError("supports", "hold at least one explanation", "none")
+            raise MisuseError("supports", "hold at least one explanation", Clause("there is none"))
         columns = np.concatenate([_check_shapes("atoms", atoms), _check_shapes("background", background)], axis=1).T
         object.__setattr__(self, "supports", supports)
         always = tuple(range(atoms.shape[1], len(columns)))
@@ -74,7 +74,9 @@ class CountTable:
         """Refuse widths beside a family, and one of other atoms."""
         if self.has_width:
             remedy = "Give the error as a parameter 'gain', or leave the parameters between their values out."
-            raise MisuseError("family", "be left out beside a band or recorded responses", "both", remedy)
+            raise MisuseError(
+                "family", "be left out beside a band or recorded responses", Clause("both are given"), remedy
+            )
         shape = family.ends(Cell.at(family.box.middle)).low.shape
         if shape != self.atoms.shape:
             raise MisuseError("family", f"have responses of shape {self.atoms.shape}", shape)
@@ -157,7 +159,7 @@ class CountTable:
         assert self.background is not None
         low, high = (check_array(name, end, self.atoms.shape) for name, end in zip(("low", "high"), band, strict=True))
         if (low < 0.0).any() or (low > self.atoms).any() or (self.atoms > high).any():
-            raise MisuseError("band", "have the atoms between its ends, none of them negative", "others")
+            raise MisuseError("band", "have the atoms between its ends, none of them negative", Clause("it does not"))
         lower, upper = (read_only(np.concatenate([end, self.background], axis=1).T, np.float64) for end in (low, high))
         return lower, upper
 
@@ -180,7 +182,7 @@ def _check_recorded(recorded: ArrayLike, atoms: Array) -> IntArray:
         raise MisuseError("recorded", "have some counts in each column, one for each of the first atoms", counts.shape)
     own = atoms[:, : counts.shape[1]]
     if not np.allclose(own / own.sum(axis=0), counts / counts.sum(axis=0), rtol=1e-6, atol=1e-12):
-        raise MisuseError("recorded", "be in proportion to the first atoms", "others")
+        raise MisuseError("recorded", "be in proportion to the first atoms", Clause("they are not"))
     return counts
 
 
@@ -204,7 +206,7 @@ def _check_shapes(name: str, columns: Array) -> Array:
     """Nonnegative columns, none of them all zeros."""
     if (columns < 0.0).any():
         remedy = "Means of counts are sums of nonnegative parts."
-        raise MisuseError(name, "not be negative", f"{columns.min():g}", remedy)
+        raise MisuseError(name, "not be negative", Clause(f"the least is {columns.min():g}"), remedy)
     sums = columns.sum(axis=0)
     is_bad = ~((sums >= _LEAST_SUM) & (sums <= _LARGEST_SUM))
     if is_bad.any():

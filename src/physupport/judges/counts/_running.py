@@ -24,7 +24,7 @@ import scipy  # its parts are slow to load, and most analyses do not run on
 from numpy.typing import NDArray
 
 from ..._checks import check_array
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
@@ -74,7 +74,7 @@ class RunningCounts:
         for name, value in (("counted", design.recorded), ("parameters between two values", design.family)):
             if value is not None:
                 rule = "be left out for rows that keep arriving"
-                raise MisuseError(name, rule, "a value", "State an error of the responses instead.")
+                raise MisuseError(name, rule, Clause("it is given"), "State an error of the responses instead.")
         if form not in FORMS:
             raise MisuseError("form", f"be one of {', '.join(FORMS)}", repr(form))
         table = CountTable(design.columns, design.active, design.background, design.band)
@@ -188,7 +188,12 @@ def _snapshots(rows: Array, n_channels: int, last: Array | None) -> Half:
     if (steps < 0.0).any():
         row, column = (int(i) for i in np.argwhere(steps < 0.0)[0])
         remedy = "A spectrum that was begun anew is another stream, or has rows that are increments."
-        raise MisuseError("snapshots", "never fall", f"{steps[row, column]:g} in row {row}, column {column}", remedy)
+        raise MisuseError(
+            "snapshots",
+            "never fall",
+            Clause(f"the change is {steps[row, column]:g} in row {row}, column {column}"),
+            remedy,
+        )
     return _increments(steps, n_channels, None)
 
 
@@ -197,7 +202,7 @@ def _events(rows: Array, n_channels: int, last: Array | None) -> Half:
     times, channels = check_array("events", rows, (None, 2)).T
     start = times[0] if last is None else last[0]
     if (np.diff(np.concatenate([[start], times])) < 0.0).any():
-        raise MisuseError("events", "come in the order of their times", "an earlier one")
+        raise MisuseError("events", "come in the order of their times", Clause("one is earlier than the one before"))
     if not ((channels >= 0) & (channels < n_channels) & (channels == np.floor(channels))).all():
         raise MisuseError("events", f"have a time and a channel from 0 to {n_channels - 1}", "another channel")
     return _half(np.bincount(channels.astype(np.int64), minlength=n_channels), float(times[-1] - start))
@@ -212,7 +217,9 @@ def _timed(rows: Array, n_channels: int) -> tuple[Array, Array]:
 
 def _half(counts: IntArray, exposure: float) -> Half:
     if not exposure > 0.0 or not np.isfinite(exposure):
-        raise MisuseError("live time", "grow from look to look", f"by {exposure:g}", "Take more rows for a look.")
+        raise MisuseError(
+            "live time", "grow from look to look", Clause(f"it grows by {exposure:g}"), "Take more rows for a look."
+        )
     return Half(counts.astype(np.float64), exposure)
 
 

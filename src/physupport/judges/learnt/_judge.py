@@ -17,7 +17,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..._checks import check_indices
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import BoolArray, IntArray
 from ...laws import Design, Law, Linear
 from .._judge import Verdicts
@@ -91,7 +91,7 @@ class ByLearnt(JudgeSpec):
         self.check_laws([stream.law for stream in sealed.streams])
         stream, design, beside = sealed.divided(self)
         if beside is not None:
-            raise MisuseError("judge", "judge the deployment rows alone", "other streams")
+            raise MisuseError("judge", "judge the deployment rows alone", Clause("there are other streams"))
         return LearntJudge(sealed, stream, self, _residuals(stream, design))
 
 

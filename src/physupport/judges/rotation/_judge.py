@@ -16,7 +16,7 @@ from ..._checks import (
     read_only,
 )
 from ..._codec import rows_seed
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, Field, IntArray
 from .._judge import Verdict, Verdicts
 from ._angle import lowered
@@ -57,7 +57,7 @@ class Companions:
     def __post_init__(self) -> None:
         check_open("share", self.share, 0.0, 1.0)
         if all(bound is None for bound in (self.low, self.high, self.least, self.largest_noise, self.cells)):
-            raise MisuseError("companions", "bound the coefficients or the noise", "nothing")
+            raise MisuseError("companions", "bound the coefficients or the noise", Clause("they bound neither"))
         if self.low is not None and self.high is not None and not np.all(np.asarray(self.low) <= self.high):
             raise MisuseError("companions", "have low at most high", (self.low, self.high))
         if self.least is not None and not (np.min(self.least) >= 0.0 and np.isfinite(self.least).all()):
@@ -79,7 +79,7 @@ class Companions:
     def check(self, rows: Rotations) -> None:
         """Refuse what these rows cannot tell."""
         if self.tests_coefficients and not rows.has_common_mean:
-            raise MisuseError("companions", "leave the coefficients of free rows open", "a bound of them")
+            raise MisuseError("companions", "leave the coefficients of free rows open", Clause("they bound them"))
         if self.largest_noise is not None and rows.own_sigma > 0.0:
             raise MisuseError("companions", "leave out the largest noise where sigma is known", self.largest_noise)
         if rows.parts == 2 and (self.low is not None or self.high is not None):
@@ -223,7 +223,9 @@ class Rotation:
         if self.covariance_freedom is not None:
             check_count("covariance_freedom", self.covariance_freedom)
             if self.sigma is not None or (self.companions is not None and self.companions.largest_noise is not None):
-                raise MisuseError("sigma and largest_noise", "be left out where the covariance is estimated", "one")
+                raise MisuseError(
+                    "sigma and largest_noise", "be left out where the covariance is estimated", Clause("one is given")
+                )
         if self.sigma is not None:
             check_sizes("sigma", np.array([check_positive("sigma", self.sigma)]))
         check_nonnegative("penalty", self.own_penalty)
@@ -240,10 +242,12 @@ class Rotation:
         if self.rows != "same mean" or self.covariance_freedom is not None:
             rule = "go with rows of one mean, whose covariance is known up to its scale"
             remedy = "Leave the error out, or give the covariance without degrees of freedom."
-            raise MisuseError("errors", rule, "others", remedy)
+            raise MisuseError("errors", rule, Clause("the rows are others"), remedy)
         if self.companions is not None and self.companions.tests_coefficients:
             remedy = "Leave the error out, or the bounds."
-            raise MisuseError("errors", "go without bounds of coefficients, which they move", "both", remedy)
+            raise MisuseError(
+                "errors", "go without bounds of coefficients, which they move", Clause("both are given"), remedy
+            )
         object.__setattr__(self, "errors", read_only(errors))
 
     @property

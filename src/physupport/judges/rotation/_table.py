@@ -13,7 +13,7 @@ from numpy.random import PCG64, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from ..._checks import check_columns, check_open, check_support, check_whole, read_only
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, Field, IntArray
 from ...laws import RANK_TOLERANCE, Design
 
@@ -95,7 +95,7 @@ class RotationTable:
         check_open("tolerance", self.tolerance, 0.0, 1.0)
         supports = tuple(check_support("supports", support, atoms.shape[1], least=0) for support in self.supports)
         if not supports:
-            raise MisuseError("supports", "hold at least one explanation", "none")
+            raise MisuseError("supports", "hold at least one explanation", Clause("there is none"))
         if self.names and len(self.names) != atoms.shape[1]:
             raise MisuseError("names", f"name all {atoms.shape[1]} atoms", len(self.names))
         background = np.zeros((len(atoms), 0)) if self.background is None else self.background
@@ -109,7 +109,7 @@ class RotationTable:
             raise MisuseError(
                 "background",
                 "leave something of every atom",
-                f"one that spans {self._name(int(norms.argmin()))}",
+                Clause(f"it spans {self._name(int(norms.argmin()))}"),
                 "Take columns out of the background, or the atom out of the bank.",
             )
         bases, ranks, errors = _spans(left, supports, self.tolerance)
@@ -266,7 +266,9 @@ class Outsiders:
             object.__setattr__(self, "columns", read_only(columns))
             object.__setattr__(self, "places", names)
         if not self.parts:
-            raise MisuseError("outsiders", "have columns, lags or the spectrum, or look at the noise", "none of them")
+            raise MisuseError(
+                "outsiders", "have columns, lags or the spectrum, or look at the noise", Clause("there is none of them")
+            )
 
     def check(
         self,
@@ -286,7 +288,7 @@ class Outsiders:
                 raise MisuseError("outsiders", "be real, as rows and table are", "complex columns")
             check_columns("outsiders", self.columns, n_channels)
         if self.noise and not is_noise_stated:
-            raise MisuseError("noise", "be looked at where sigma is given", "none", "Leave it out.")
+            raise MisuseError("noise", "be looked at where sigma is given", Clause("it is not given"), "Leave it out.")
         if self.lags and (n_rows > 1 or not has_common_mean):
             several = f"{n_rows} rows" if has_common_mean else "rows with free coefficients"
             raise MisuseError("lags", "be asked for of a single row", several)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..._checks import check_count, check_indices, check_open
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
@@ -100,7 +100,9 @@ class BySimulation(JudgeSpec):
     def encode(self) -> dict[str, object]:
         """The statistic and the sizes; the draws follow from `Sealed.draws_seed`."""
         if self.statistic is None:
-            raise MisuseError("statistic", f"be one of {NAMES} to be written", "none", "See `completed`.")
+            raise MisuseError(
+                "statistic", f"be one of {NAMES} to be written", Clause("there is none"), "See `completed`."
+            )
         return {
             "judge": self.kind,
             "assumes": ASSUMES,

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, Field, IntArray
 from ...io import RowSource, as_complex, as_pairs
 from .._autoregressive import Correlated, autoregressive
@@ -85,7 +85,9 @@ class LinearStream:
         """(T, q) the rows as numbers of the instrument."""
         table = np.concatenate([*self.rows.blocks()])
         if not np.abs(table).max(initial=0.0) <= _LARGEST:
-            raise MisuseError("rows", f"be of sizes up to {_LARGEST:g}", "larger ones", "Choose another unit.")
+            raise MisuseError(
+                "rows", f"be of sizes up to {_LARGEST:g}", Clause("some are larger"), "Choose another unit."
+            )
         return as_complex(table.T).T if self.is_complex else table
 
     def moved(
@@ -285,7 +287,9 @@ class LinearStream:
         # With width there may be explanations that fit everything, and oppose nothing.
         if not (is_known.all() if self.design.radii is None else is_known.any()):
             remedy = "Give the noise, or leave more rows to propose."
-            raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
+            raise MisuseError(
+                "proposal rows", "leave a residual to take the noise from", Clause("none is left"), remedy
+            )
         scores = np.where(is_known, scored.values[:, -1], -np.inf)
         if not is_mean:
             leading = leading_point(self._roots[0][-1], int(self.checkpoints[-1]))
@@ -401,7 +405,9 @@ class LinearStream:
         scores = np.array([-0.5 * each.cost if np.isfinite(each.error) else -np.inf for each in found])
         if not np.isfinite(scores).any():
             rule = "leave a residual to take the noise from"
-            raise MisuseError("proposal rows", rule, "none", "Leave more rows to propose, or take fewer columns.")
+            raise MisuseError(
+                "proposal rows", rule, Clause("none is left"), "Leave more rows to propose, or take fewer columns."
+            )
         best = found[int(scores.argmax())]
         mean = np.asarray(self._table.mean(axis=0), dtype=np.float64)
         count = int(self.checkpoints[-1])

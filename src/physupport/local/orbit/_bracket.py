@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
 
 from ..._checks import check_array, check_count, check_open, check_support
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import array_states, projective_distances
 from ...io import ArrayRows
@@ -86,7 +86,7 @@ def orbit_bracket(
 def _rows(name: str, rows: ArrayLike, orbit: Orbit) -> Array:
     table = check_array(name, rows, (None, len(orbit.turning)))
     if not len(table):
-        raise MisuseError(name, "hold at least one row", "none")
+        raise MisuseError(name, "hold at least one row", Clause("there is none"))
     return table
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr
 
 from ..._checks import check_array, check_open, check_positive
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, BoolArray
 from ..shell import Block, LocalDictionary
 from ._design import (
@@ -129,7 +129,7 @@ def _unknown_directions(chart: TangentChart, design: Design) -> Array:
     turn = np.zeros(n_directions)
     turn[chart.n_nuisance :] = skew_coordinates(design.turn, design.dictionary.q - 1)
     if not turn.any():
-        raise MisuseError("turn", "move the block", "zero")
+        raise MisuseError("turn", "move the block", Clause("it is zero"))
     return turn[None]
 
 
@@ -140,7 +140,7 @@ def _inverse_factor(information: Array) -> Array:
         lower = np.linalg.cholesky(information / np.outer(unit, unit))
     except np.linalg.LinAlgError:
         rule = "let calibration data see every direction in which it may change"
-        raise MisuseError("dictionary", rule, "a singular information matrix") from None
+        raise MisuseError("dictionary", rule, Clause("the information matrix is singular")) from None
     return np.asarray(solve_triangular(lower, np.diag(1.0 / unit), lower=True).T)
 
 
@@ -157,7 +157,7 @@ def block_information(design: Design, n_draws: int | None = None) -> Array:
         found = orientation_information(dictionary, design.law, design.noise, scale=scale, rng=rng, n_draws=draws)
     # Atoms that are next to never active leave an information that underflows, or products of it that do.
     if not np.isfinite(found).all() or not np.diagonal(found).min() > np.finfo(float).tiny:
-        raise MisuseError("p", "be large enough for calibration rows to see the atoms", "an information of 0")
+        raise MisuseError("p", "be large enough for calibration rows to see the atoms", Clause("the information is 0"))
     return found
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import null_space
 
 from ..._checks import Interval, check_array, check_count, check_instance, check_positive, check_unit_columns
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array
 
 
@@ -101,7 +101,9 @@ class Frame:
         check_array("basis", self.basis, (q, q - 1))
         error = float(off_orthogonal(np.column_stack([self.basis, self.axis]).T))
         if error > TYPED_DIGITS:
-            raise MisuseError("basis and axis", "be orthonormal", f"products up to {error:.3g} from those")
+            raise MisuseError(
+                "basis and axis", "be orthonormal", Clause(f"their products are off by up to {error:.3g}")
+            )
         template = check_array("template", self.template, (q - 1, q))
         gram = template.T @ template
         if np.abs(gram - (q * np.eye(q) - 1.0) / (q - 1)).max() > TYPED_DIGITS:
@@ -128,7 +130,7 @@ class Frame:
         along = principal @ atoms  # (q,)
         if np.abs(along).min() < TYPED_DIGITS:
             rule = "lie on one side of a common axis up to sign"
-            raise MisuseError("atoms", rule, f"column {int(np.abs(along).argmin())} orthogonal to it")
+            raise MisuseError("atoms", rule, Clause(f"column {int(np.abs(along).argmin())} is orthogonal to it"))
         total = atoms @ np.sign(along)
         # The side of the last coordinate, so that the answer does not depend on the sign of a singular vector.
         axis = total * (np.copysign(1.0, total[-1]) / np.linalg.norm(total))
@@ -192,7 +194,7 @@ class Block:
         turn = check_array("rotation", np.eye(across) if rotation is None else rotation, (across, across))
         error = float(off_orthogonal(turn))
         if error > TYPED_DIGITS:
-            raise MisuseError("rotation", "be orthogonal", f"R R^T off the identity by {error:.3g}")
+            raise MisuseError("rotation", "be orthogonal", Clause(f"R R^T is off the identity by {error:.3g}"))
         return cls(frame, np.zeros(across), radius * turn)
 
     @classmethod
@@ -220,7 +222,9 @@ class Block:
         columns = check_array("columns", columns, (frame.q, frame.q))
         along = frame.axis @ columns
         if not along.all():
-            raise MisuseError("columns", "not be orthogonal to the axis", f"column {int(np.abs(along).argmin())}")
+            raise MisuseError(
+                "columns", "not be orthogonal to the axis", Clause(f"column {int(np.abs(along).argmin())} is")
+            )
         return cls.from_atoms(frame, columns * (np.sign(along) / np.linalg.norm(columns, axis=0)))
 
     @property
@@ -331,7 +335,9 @@ class Shell:
             rule = f"be at least the smallest stretch {self.stretch.lower:g}, or the shell is empty"
             raise MisuseError("cap", rule, repr(self.cap))
         if abs(self.axial_cosine) >= 1.0 - 1e-12:
-            raise MisuseError("reference", "be separated from the axis by a positive angle", "a parallel vector")
+            raise MisuseError(
+                "reference", "be separated from the axis by a positive angle", Clause("it is parallel to it")
+            )
 
     @property
     def q(self) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
 from ..._checks import check_array, check_count, check_distinct, check_support, check_unit_columns
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ..._typing import Array, BoolArray
 from ...banks import Bank, Nuisances, array_bank
 from ._shell import TYPED_DIGITS, Block, LocalDictionary, off_orthogonal
@@ -140,10 +140,12 @@ def _check_turns(turn: ArrayLike, angles: ArrayLike | None, size: int) -> Array:
         return turns(check_array("turn", turn, (size, size)), angles)
     rotations = check_array("turn", turn, (None, size, size))
     if not len(rotations):
-        raise MisuseError("turn", "hold at least one matrix", "none")
+        raise MisuseError("turn", "hold at least one matrix", Clause("there is none"))
     off = off_orthogonal(rotations)
     if off.max() > TYPED_DIGITS:
-        raise MisuseError("turn", "hold orthogonal matrices", f"an error of {off.max():.3g} in matrix {off.argmax()}")
+        raise MisuseError(
+            "turn", "hold orthogonal matrices", Clause(f"matrix {off.argmax()} has an error of {off.max():.3g}")
+        )
     return rotations
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from .._words import label_words
 from ..pictures._model import COLUMN, MOST_NUMBERED, Axis, Key, Mark, Panel, Picture, spread_apart, style_of
 
@@ -85,7 +85,9 @@ def new_axes(height: float) -> "Axes":
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
         remedy = 'Install it with pip install "physupport[plot]".'
-        raise MisuseError("the picture", "be drawn with matplotlib", "none installed", remedy) from error
+        raise MisuseError(
+            "the picture", "be drawn with matplotlib", Clause("that package is not installed"), remedy
+        ) from error
     return plt.subplots(figsize=(COLUMN.width / 72.0, height / 72.0), layout="constrained")[1]
 
 

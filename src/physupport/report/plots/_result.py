@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..._errors import MisuseError
+from ..._errors import Clause, MisuseError
 from ...local.planning import ResolutionMap
 from .. import pictures
 from .._diagnosis import Detailed, Details
@@ -50,7 +50,7 @@ def plot_elements(result: Detailed | Details, ax: "Axes | None" = None, *, field
     entries = _with_elements(_document(result), None if field is None else [field])
     if len(entries) > 1:
         known = ", ".join(entry["field"] for entry in entries)
-        raise MisuseError("field", "be given where there are several", "none", f"They are {known}.")
+        raise MisuseError("field", "be given where there are several", Clause("none is given"), f"They are {known}.")
     return draw(pictures.elements_picture(entries[0], pictures.COLUMN), ax)
 
 
@@ -59,7 +59,7 @@ def plot_rows(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
     rows: Entry | None = _document(result).get("rows")
     if not rows or not rows["fits"]:
         remedy = "Only laws whose rows have a common mean fit one: mean and gaussian."
-        raise MisuseError("result", "have rows with fits", "none", remedy)
+        raise MisuseError("result", "have rows with fits", Clause("it has none"), remedy)
     return draw(pictures.rows_picture(rows, pictures.COLUMN), ax)
 
 
@@ -68,7 +68,7 @@ def plot_spectrum(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
     spectrum: Entry | None = _document(result).get("spectrum")
     if not spectrum:
         remedy = "Only elements with one coordinate, in rows with coefficients of their own, have one."
-        raise MisuseError("result", "have a spectrum over directions", "none", remedy)
+        raise MisuseError("result", "have a spectrum over directions", Clause("it has none"), remedy)
     return draw(pictures.spectrum_picture(spectrum, pictures.COLUMN), ax)
 
 
@@ -82,7 +82,7 @@ def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
     evidence: Entry | None = _document(result)["evidence"]
     if evidence is None or not evidence["curves"] or not evidence["steps"]:
         remedy = "Explanations are drawn that the run asked about."
-        raise MisuseError("result", "have evidence at checkpoints", "none", remedy)
+        raise MisuseError("result", "have evidence at checkpoints", Clause("it has none"), remedy)
     return draw(pictures.evidence_picture(evidence, pictures.COLUMN), ax)
 
 
@@ -90,7 +90,7 @@ def plot_staircase(report: Report, ax: "Axes | None" = None) -> "Axes":
     """Draw the error of the responses from which on each element is possible, the smallest first."""
     if not report.staircase():
         remedy = "Reports on counts, or on gaussian rows by evidence, have one if the run asked about all explanations."
-        raise MisuseError("report", "have a staircase", "none", remedy)
+        raise MisuseError("report", "have a staircase", Clause("it has none"), remedy)
     return draw(pictures.staircase_picture(report.document["staircase"], pictures.COLUMN), ax)
 
 
@@ -98,7 +98,9 @@ def plot_learnt(report: Report, ax: "Axes | None" = None) -> "Axes":
     """Draw the atoms of a learnt dictionary as points, the places that calibration leaves, and those of the signal."""
     facts = gate_of(report.document).get("calibration")
     if facts is None or not pictures.is_on_line(facts):
-        raise MisuseError("report", "be of a learnt dictionary and a library with one coordinate", "another")
+        raise MisuseError(
+            "report", "be of a learnt dictionary and a library with one coordinate", Clause("it is another")
+        )
     return draw(pictures.learnt_picture(facts, report.document["fields"], pictures.COLUMN), ax)
 
 
@@ -153,7 +155,7 @@ def _with_elements(document: Entry, chosen: Sequence[str] | None) -> list[Entry]
     known = {entry["field"]: entry for entry in document["fields"] if entry["elements"]}
     if not known:
         remedy = "Only maps of regions have elements; plot_evidence and plot_brackets work for every question."
-        raise MisuseError("result", "have fields with elements", "none", remedy)
+        raise MisuseError("result", "have fields with elements", Clause("it has none"), remedy)
     if chosen is None:
         return [*known.values()]
     unknown = [name for name in chosen if name not in known]
@@ -165,7 +167,7 @@ def _with_elements(document: Entry, chosen: Sequence[str] | None) -> list[Entry]
 def _library(document: Entry) -> Entry:
     library: Entry | None = document["library"]
     if library is None or not library["ids"]:
-        raise MisuseError("result", "come from a bank with a library of responses", "none")
+        raise MisuseError("result", "come from a bank with a library of responses", Clause("its bank has none"))
     return library
 
 
@@ -179,7 +181,7 @@ def _coherence(document: Entry, field: str | None) -> tuple[Entry, list[str]]:
     coherence: Entry | None = document["library_coherence"]
     library = _library(document)
     if coherence is None or not coherence["ids"]:
-        raise MisuseError("result", "come from a bank with a library of responses", "none")
+        raise MisuseError("result", "come from a bank with a library of responses", Clause("its bank has none"))
     region_of = dict(zip(library["ids"], library["regions"], strict=True))
     return coherence, [region_of.get(name, "") for name in coherence["ids"]]
 
