@@ -32,7 +32,7 @@ _MOST_WHOLE = 2**53
 
 
 def as_float64(name: str, values: NDArray[Any], first: int = 0) -> Array:
-    """The same numbers as float64; whole numbers and long doubles that it does not hold are refused, not rounded.
+    """Convert numbers to float64; raise if float64 cannot hold one exactly.
 
     first: number of the first row, for the message.
     """
@@ -47,7 +47,7 @@ def as_float64(name: str, values: NDArray[Any], first: int = 0) -> Array:
 
 
 def _lost(values: NDArray[Any], array: Array) -> NDArray[np.bool_] | None:
-    """Where the two differ; None for types of which float64 holds every number."""
+    """Find where the two differ; None for types of which float64 holds every number."""
     kind = values.dtype.kind
     if kind == "O":
         flat = zip(values.ravel().tolist(), array.ravel().tolist(), strict=True)
@@ -63,7 +63,7 @@ def _lost(values: NDArray[Any], array: Array) -> NDArray[np.bool_] | None:
 
 
 def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
-    """As NumPy makes one, which it does not of rows of different lengths."""
+    """Make an array as NumPy does; rows of different lengths are refused."""
     try:
         return np.asarray(value)
     except ValueError:
@@ -195,7 +195,7 @@ def check_count(name: str, value: int, least: int = 1, most: int | None = None) 
 
 
 def check_distinct(name: str, values: Sequence[object]) -> None:
-    """No value twice."""
+    """Raise if a value occurs twice."""
     seen: set[object] = set()
     for value in values:
         if value in seen:

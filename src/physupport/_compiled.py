@@ -1,4 +1,4 @@
-r"""How loops are compiled, and when machine code kept on disk is too old; powers of two and logarithms for these loops.
+r"""Compile loops, and decide when machine code cached on disk is too old; powers of two and logarithms for these loops.
 
 Both functions have proven errors; u = 2^-53 throughout.  They are a few multiplications and additions on plain doubles,
 so a loop over rows becomes packed machine code, and the same result follows whether or not the compiler fuses a

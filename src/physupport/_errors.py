@@ -17,12 +17,12 @@ _MOST_DIGITS = 60
 
 
 def shortened(text: str) -> str:
-    """A text that a terminal has room for: of a long one the beginning, and how long it is."""
+    """Shorten a text for a terminal: a long one to its beginning and its length."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 3]}... ({len(text)} characters)"
 
 
 def shown(value: object) -> str:
-    """A value for a message; of a long whole number the first digits, or how long it is where Python writes none."""
+    """Write a value for a message; a long whole number by its first digits, or by its length."""
     try:
         written = repr(value)
         if isinstance(value, int) and len(written) > _MOST_DIGITS:
@@ -91,7 +91,7 @@ class MisuseError(PhysupportError, ValueError):
 
 
 class MissingError(MisuseError):
-    """Something that has to be given and was not."""
+    """A required argument or key is missing."""
 
     def __str__(self) -> str:
         return f"{shortened(self.argument)} is required." + (f" {self.remedy}" if self.remedy else "")
@@ -103,7 +103,7 @@ class NotFiniteError(MisuseError):
 
 @contextmanager
 def misuse_named(rename: Callable[[str], str]) -> Iterator[None]:
-    """Tell misuse met in here under another name of its argument, the one that its author knows."""
+    """Rename the argument in errors raised inside, to the name that the user knows."""
     try:
         yield
     except MisuseError as error:

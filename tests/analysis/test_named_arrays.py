@@ -118,7 +118,8 @@ def test_options_of_other_channels_or_in_another_order_than_unnamed_responses_ar
     with pytest.raises(MisuseError, match="covariance must name its channels as the library does, not no 'c2'"):
         cell(FRAME, ROWS, covariance=NOISE.rename(index={"c2": "x"}, columns={"c2": "x"}))
     with pytest.raises(
-        MisuseError, match="covariance must have the channels of deployment in their order, not 'c4' for 'c0'"
+        MisuseError,
+        match="covariance must have the channels of deployment in their order, but channel 0 is 'c4' and not 'c0'",
     ):
         cell(RESPONSES, ROWS, covariance=NOISE.iloc[BACK, BACK])
     assert cell(RESPONSES, ROWS, covariance=NOISE) == ("e3",)

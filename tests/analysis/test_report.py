@@ -76,9 +76,7 @@ def test_the_three_ways_of_saying_nothing_fine_say_why_and_what_would_change_it(
     assert "cannot tell whether anything is there. To decide" in ambiguous.fields[1].sentence
     assert cut.status == "ABSTAIN"
     assert "budget of 2 queries is spent. A larger one may settle" in cut.sentence
-    assert cut.fields[1].sentence.startswith(
-        "Region C: open; possible is C1 (not asked about) or nothing (not asked about)."
-    )
+    assert cut.fields[1].sentence.startswith("Region C: open; possible is C1 (not tested) or nothing (not tested).")
 
 
 def test_truth_level_labels_without_a_witness_abstain_as_a_whole_and_say_so():
@@ -133,7 +131,7 @@ def test_a_notebook_shows_what_is_said_and_a_line_names_the_labels():
     assert repr(found) == "Report(REPORT, level 0.05: B GROUP, C FINE)"
     html = found._repr_html_()
     assert [html.index(escape(each.answer)) for each in found.fields] < [html.index("<table>")] * 2
-    assert re.search("<td>B</td><td [^>]*>GROUP</td><td>there: one of a group</td><td>B2, B3</td>", html)
+    assert re.search("<td>B</td><td [^>]*>GROUP</td><td>present: one of a group</td><td>B2, B3</td>", html)
 
 
 def test_a_frame_has_a_row_for_each_element_that_is_possible():
@@ -149,7 +147,9 @@ def test_a_frame_has_a_row_for_each_element_that_is_possible():
 def test_the_text_ends_with_level_queries_seed_and_hash():
     found = written(TWO, MARGINS)
     last = found.text().splitlines()[-1]
-    assert last.startswith("Level 0.05; 6 of 6 explanations asked about (budget 6), 2 kept, 0 not asked about; seed 0;")
+    assert last.startswith(
+        "Level alpha = 0.05; 6 of 6 explanations (candidates) tested (budget 6), 2 not rejected, 0 not tested; seed 0;"
+    )
     assert found.digests["document"][:16] in last
     assert set(found.versions) == {"physupport", "numpy", "python"}
 

@@ -35,8 +35,8 @@ def test_a_run_for_labels_leaves_elements_that_it_did_not_ask_about_and_says_so(
     (a,) = found.fields
     assert (str(a.label), found.queries, a.kept, a.not_asked) == ("GROUP", 3, ("q", "p"), ("r", "s", "t"))
     assert a.cell == NAMES
-    assert "one of q, p (kept) or one of r, s, t (not asked about)" in a.sentence
-    assert "3 explanations were not asked about, because the run was to stop with the labels." in found.sentence
+    assert "one of q, p (kept) or one of r, s, t (not tested)" in a.sentence
+    assert "3 explanations were not tested, because the run was to stop with the labels." in found.sentence
     assert (a.extent, found.rows()[0]["kept"], found.rows()[0]["not asked"]) == (1.0, "q; p", "r; s; t")
 
 
@@ -46,16 +46,16 @@ def test_a_run_for_the_set_goes_on_after_the_labels_and_sorts_by_evidence():
     assert (str(a.label), found.queries, a.kept, a.not_asked) == ("GROUP", 6, ("q", "r", "p", "s"), ())
     assert (a.cell, a.extent) == (("p", "q", "r", "s"), 3.0)
     assert "one of q, r, p, s" in a.sentence
-    assert a.sentence.endswith("Kept only because a verdict is INDETERMINATE: s.")
+    assert a.sentence.endswith("Not rejected only because a verdict is INDETERMINATE: s.")
     assert found.sentence.endswith("1 verdict is INDETERMINATE, so what it is about is kept.")
-    assert "4 kept, 0 not asked about" in found.text()
+    assert "4 kept, 0 not tested" in found.text()
     assert found.document["protocol"]["stop"] == "set"
 
 
 def test_a_budget_that_ends_after_the_labels_is_said():
     found = written("set", budget=4)
     assert (found.status, found.document["outcome"]["ending"]) == ("REPORT", "BUDGET")
-    assert "2 explanations were not asked about, because the budget of 4 queries is spent." in found.sentence
+    assert "2 explanations were not tested, because the budget of 4 queries is spent." in found.sentence
     assert verify(found.json()).is_verified
 
 

@@ -48,7 +48,7 @@ def made_bank(**options):
         ({"unit": 3}, "unit must be a text, not 3"),
         ({"regions": ["A"]}, "regions must name one region for each of the 3 ids, not 1 regions"),
         ({"responses": np.eye(4)}, r"responses must have one column for each of the 3 ids, not shape \(4, 4\)"),
-        ({"responses": 2.0 * ATOMS}, "responses must have columns of norm 1, not norm 2"),
+        ({"responses": 2.0 * ATOMS}, "responses must have columns of norm 1, but the norm is 2"),
         ({"extents": -np.ones((3, 1))}, r"extents must be at least 0, not -1\.0"),
         ({"extents": np.ones((2, 1))}, "extents must have shape"),
         ({"coordinates": [[0.0], [np.nan], [1.0]]}, "coordinates must be finite"),
@@ -63,7 +63,9 @@ def test_a_library_that_is_none_is_refused(change, message):
 
 def test_a_bank_has_one_strength_for_all_atoms_of_a_region():
     states = library_bank(Library(**NAMES), ["A"], {"A": 1.0, "B": 1.0}, counts={"A": (2, 2)}).states
-    with pytest.raises(MisuseError, match=r"strengths must be the same for all atoms of a region, not others at atoms"):
+    with pytest.raises(
+        MisuseError, match=r"strengths must be the same for all atoms of a region, but they differ at atoms"
+    ):
         Bank(states, np.array([[1.0, 2.0, 0.0]]), *(product_grid(),) * 2)
 
 

@@ -165,7 +165,7 @@ def test_counts_that_no_region_can_have_are_refused(counts, words):
 def test_two_regions_with_the_same_elements_are_refused_with_the_remedy():
     columns = np.eye(3)[:, [0, 1, 1, 0]]
     library = Library(["a", "b", "c", "d"], ["P", "P", "Q", "Q"], [[0.0], [1.0], [1.0], [0.0]], columns)
-    with pytest.raises(MisuseError, match=r"'P' and 'Q' with the same\. Make one region of them, with the count 2"):
+    with pytest.raises(MisuseError, match=r"'P' and 'Q' have the same\. Make one region of them, with the count 2"):
         library_bank(library, [["P", "Q"]], {"P": 1.0, "Q": 1.0})
 
 

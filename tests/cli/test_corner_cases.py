@@ -51,7 +51,8 @@ def test_standard_input_that_does_not_end_is_refused(monkeypatch):
     assert run("verify", "-", text="{" * 2**21).exit_code == 3  # read, and no report
     message = refusal("verify", "-", text="{" * (2**21 + 1))
     assert (
-        message == "report must have at most 2,097,152 characters on standard input, not more. Name the file instead."
+        message
+        == "report must have at most 2,097,152 characters on standard input, but it has more. Name the file instead."
     )
 
 

@@ -62,7 +62,7 @@ def test_what_is_there_stays_and_the_message_names_it(written, small_files, argu
 
 def test_an_example_is_written_as_a_whole_or_not_at_all(tmp_path, small_files):
     (tmp_path / "mine.txt").write_text("mine")
-    with small_files(10_000), pytest.raises(MisuseError, match=r"folder must be one that can be written, not .*large"):
+    with small_files(10_000), pytest.raises(MisuseError, match=r"folder must be one that can be written, but .*large"):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     assert (tmp_path / "project.toml") in write_example(tmp_path)

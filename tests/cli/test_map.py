@@ -241,7 +241,7 @@ def test_a_folder_that_is_no_map_is_not_written_into(folder, write):
 def test_a_folder_that_cannot_be_made_is_refused(folder, write, one):
     write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--out", "rows.npy/inside", *one])
-    assert "--out must be a folder that can be made and written to, not rows.npy/inside" in str(ran.exception)
+    assert "--out must be a folder that can be made and written to, but rows.npy/inside" in str(ran.exception)
 
 
 def test_a_scheduler_that_does_not_answer_is_refused_after_seconds(write, monkeypatch):

@@ -56,7 +56,9 @@ def test_the_image_of_the_project_is_mapped_as_it_lies(folder):
 
 
 def test_one_pixel_is_reported_and_run_says_so_of_an_image(folder):
-    with pytest.raises(MisuseError, match=r"hold rows of one signal, not an image of shape \(3, 4, 30\)") as caught:
+    with pytest.raises(
+        MisuseError, match=r"hold rows of one signal, but it holds an image of shape \(3, 4, 30\)"
+    ) as caught:
         invoke("run", folder)
     command = str(caught.value).split("in full: physupport ")[1].rstrip(".").split()
     assert "b is there" in invoke(*command[:-1], "1,2")

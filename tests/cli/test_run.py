@@ -70,7 +70,7 @@ def test_init_and_run_lead_to_a_map_a_page_and_the_next_step(example):
     assert f"Next: physupport run {folder}" in said(wrote)
     shown = ran.stdout.splitlines()
     assert shown[0] == "A: A 0.1 is there."
-    assert shown[2] == "C: present or not is undecided; if something is there, it is C 0.7."
+    assert shown[2] == "C: presence is undecided; if something is there, it is C 0.7."
     assert [tuple(line.split()[:2]) for line in shown[6:10]] == LABELS
     assert "C 0.7 or nothing" in shown[8]
     assert f"Open {folder / 'report' / 'report.html'} in a browser." in said(ran)
@@ -324,7 +324,7 @@ def test_a_spent_budget_can_be_raised(quick):
     assert "the budget was raised from 3 to 20" in checked.stderr
     assert checked.exit_code == 0
     shutil.rmtree(quick / "report")
-    assert "output.folder must hold the report to go on from, not none in" in str(
+    assert "output.folder must hold the report to go on from, but there is none in" in str(
         program("run", quick, "--resume").exception
     )
 

@@ -77,7 +77,7 @@ def test_a_first_line_like_the_second_is_data(file, content):
 
 def test_a_header_is_given_for_text_only(file, tmp_path):
     np.save(tmp_path / "data.npy", np.eye(2))
-    with pytest.raises(MisuseError, match=r"without a header, which only \.csv files have, not header=True"):
+    with pytest.raises(MisuseError, match=r"without a header, which only \.csv files have, but header is True"):
         read_array(tmp_path / "data.npy", header=True)
     with pytest.raises(MisuseError, match="must hold numbers, not 'a' in line 1, column 1"):
         read_array(file("a,b\n1,2\n"), header=False)

@@ -93,5 +93,7 @@ def test_a_file_that_became_shorter_is_told_whatever_is_read_of_it(tmp_path, end
     last = np.array([len(table.values) - 1, 0])
     scattered = ArrayRows(table.values, last)
     for use in (lambda: part_of(table.values, last), lambda: next(scattered.blocks()), table.digest):
-        with pytest.raises(MisuseError, match=rf"rows.{ending} must keep its length while it is in use, not 8,192 by"):
+        with pytest.raises(
+            MisuseError, match=rf"rows.{ending} must keep its length while it is in use, but it now has 8,192 by"
+        ):
             use()

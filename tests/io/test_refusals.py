@@ -217,7 +217,7 @@ def test_an_empty_matlab_matrix_is_not_its_shape(tmp_path):
         file["data"].attrs["MATLAB_class"], file["data"].attrs["MATLAB_empty"] = np.bytes_("double"), 1
     with path.open("r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
-    assert "'data' without entries" in refusal(read_array, path)
+    assert "'data' has no entries" in refusal(read_array, path)
 
 
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
@@ -233,8 +233,8 @@ def test_masks():
 def test_a_table_whose_channels_do_not_fit():
     source = Source("calibration", None, None, (2, 3), "float64")
     assert "name each of its 3 channels, not 2 names" in refusal(Table, TABLE, ("a", "b"), source)
-    assert "'a' more than once" in refusal(Table, TABLE, ("a", "b", "a"), source)
-    assert "no name for number 2" in refusal(Table, TABLE, ("a", "", "c"), source)
+    assert "'a' appears more than once" in refusal(Table, TABLE, ("a", "b", "a"), source)
+    assert "number 2 has no name" in refusal(Table, TABLE, ("a", "", "c"), source)
     assert "have two axes" in refusal(Table, TABLE[0], ("a", "b", "c"), source)
 
 

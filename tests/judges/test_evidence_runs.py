@@ -1,4 +1,4 @@
-"""A run on held-out data: what is not asked about is not scored."""
+"""A run on held-out data: what is not tested is not scored."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, Q)[:, None] - PLACES) / 0.12) ** 2
 WAVES /= np.linalg.norm(WAVES, axis=0)
 LIBRARY = Library([f"p{i}" for i in range(9)], ["line"] * 9, PLACES[:, None], WAVES)
 JUDGES = {"rotation": ByRotation(), "evidence": ByEvidence(), "splits": ByEvidence("rows", 3)}
-NOISE = "the noise that is stated"
+NOISE = "the stated noise"
 UNLUCKY = 1e-6  # a right test fails one of these assertions for fewer than one seed in a million
 
 
@@ -137,7 +137,7 @@ def test_a_noise_that_is_stated_too_large_is_told_too():
     assert report.status == "WITHHELD"
     (finding,) = report.document["gate"]["findings"]
     assert 0.35 < finding["ratio"] < 0.7  # a half, of 160 numbers
-    assert f"{finding['ratio']:.3g} times the variance of the noise that is stated" in report.sentence
+    assert f"{finding['ratio']:.3g} times the variance of the stated noise" in report.sentence
     assert "stated too large, or the rows were scaled, averaged or smoothed" in report.sentence
 
 
@@ -179,12 +179,10 @@ def test_rows_that_do_not_share_their_mean_are_a_reason_too_and_what_else_was_se
     report = reported(rows, 1.0, judge=JUDGES[judge])
     assert report.status in ("EMPTY", "WITHHELD")
     assert "it is stated too small, or the rows do not share one mean." in report.sentence
-    assert report.text().startswith(
-        "The rows refute the noise that is stated, or that they share one mean, so no label"
-    )
+    assert report.text().startswith("The rows refute the stated noise, or that they share one mean, so no label")
     gate = report.document["gate"]
     seen = [each for each in gate["findings"] if each["part"] == "spectrum" and each["p"] <= gate["level"]]
-    assert ("What the best fit leaves is a sign of" in report.sentence) == bool(seen) == (judge == "rotation")
+    assert ("The residuals of the best fit point to" in report.sentence) == bool(seen) == (judge == "rotation")
 
 
 @pytest.mark.parametrize("judge", JUDGES)
@@ -388,7 +386,7 @@ def test_more_draws_let_the_other_parts_reject_where_they_could_without_the_nois
     ("judge", "repeats"), [(ByEvidence("fission", 3), 1), (ByEvidence("fission", 3), 20), (ByRotation(), 20)]
 )
 def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats, tmp_path):
-    """Half of them have the noise that is stated, the others four times its variance."""
+    """Half of them have the stated noise, the others four times its variance."""
     bank, plan = bank_of(1.0), StreamPlan("gaussian")
     asked = RegionalMap(bank_regions(bank), {"line": RegionRule(0.05)})
     protocol = AnalysisProtocol(asked, RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan}, judge=judge)
@@ -398,7 +396,7 @@ def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats,
     found = map_signals(as_signals(rows, repeats=1), maps, tmp_path / "m", threads=1)
     gates, misfit = found.array("gate"), found.array("misfit")
     assert (gates[:4] == GATES.index("open")).all()
-    reason = "what should be noise alone is not the noise that is stated (of the noise, p = "
+    reason = "the residual noise contradicts the stated noise (of the noise, p = "
     for number in np.flatnonzero(gates == GATES.index("withheld")).tolist():
         assert (f"Labels are withheld: {reason}" in found.sentence((number,))) == (judge != ByRotation())
         assert ("the best fit does not fit" in found.sentence((number,))) == (judge == ByRotation())
@@ -432,7 +430,7 @@ def test_with_its_project_a_report_that_does_not_test_the_noise_is_refused(tmp_p
     finished = run_project(project)
     today = finished.result.report.document["protocol"]
     assert finished.result.report.status == "EMPTY"
-    assert "The rows refute the noise that is stated" in (finished.folder / "report.html").read_text()
+    assert "The rows refute the stated noise" in (finished.folder / "report.html").read_text()
     assert protocol_differences(project, today)[0] == Verification((), ())
     differences = protocol_differences(project, before)[0]
     assert differences.notes == ()

@@ -125,7 +125,9 @@ def test_it_is_judged_by_simulation_as_it_can_be_sampled(bank):
     protocol = AnalysisProtocol(question, RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan}, judge=judge)
     result = analyse(protocol, {"deployment": rows})
     assert result.report.fields[0].cell == ("a2",)
-    assert "The likelihood of all rows together is not unusual for what is left (p = " in result.report.sentence
+    assert (
+        "The likelihood of all rows together is not unusual for a remaining explanation (p = " in result.report.sentence
+    )
     assert verify(result.report.json(), {"deployment": rows}).findings == ()
 
 

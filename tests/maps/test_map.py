@@ -315,7 +315,7 @@ def test_zarr_and_hdf5_files_bring_coordinates_with_units(image, tmp_path):
         ("damaged.zarr", b"x" * 40, r"sound \.zarr file"),
         ("nowhere.hdr", None, "No such file"),
         ("nowhere.npy", None, "No such file"),
-        ("empty.npy", b"", "empty file"),
+        ("empty.npy", b"", "is empty"),
     ],
 )
 def test_files_that_hold_no_signals_end_in_one_message(tmp_path, name, content, message):
@@ -380,7 +380,7 @@ def test_a_disk_without_room_is_told_before_and_while_it_is_written(
     protocol, image, small_files, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(_store, "disk_usage", lambda folder: SimpleNamespace(free=1000))
-    with pytest.raises(MisuseError, match=r"room for .* GB more for the arrays, not 1e-06 GB"):
+    with pytest.raises(MisuseError, match=r"room for .* GB more for the arrays, but 1e-06 GB are free"):
         map_signals(image[0], protocol, tmp_path / "before", block=32)
     monkeypatch.undo()
     wide = map_signals(image[0], protocol, tmp_path / "whole", block=32)

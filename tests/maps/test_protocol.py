@@ -39,7 +39,7 @@ def test_labels_of_a_map_are_those_of_the_reports_of_its_signals(tmp_path):
         (field,) = analyse(protocol, {"deployment": row[None]}).report.fields
         assert found.labels("axis")[number] == field.label
         kept = [f"line {i}" for i in np.flatnonzero(found.elements("axis")[number])]
-        assert set(kept) <= set(field.cell)  # which holds what was not asked about any more, too
+        assert set(kept) <= set(field.cell)  # which holds what was not tested any more, too
 
 
 @pytest.mark.parametrize("bounds", [{}, {"coefficients": {"axis": (0.0, np.inf)}}])

@@ -63,7 +63,7 @@ def test_without_the_error_the_answers_of_the_control_are_wrong(tmp_path):
     verdicts = judged.block_judge(np.array([LEVEL]), 1, 1)(rows[:, None])
     from_error = verdicts.kept_from[np.arange(200), truth]
     assert (np.array([0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0])[from_error] <= SINE).all()
-    assert (verdicts.fits_from > 0).mean() > 0.9  # at no error the noise that is stated is refuted
+    assert (verdicts.fits_from > 0).mean() > 0.9  # at no error the stated noise is refuted
 
 
 def test_the_fast_way_and_reports_one_by_one_agree_on_the_answer(tmp_path):

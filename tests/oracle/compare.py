@@ -82,7 +82,7 @@ class _Numbers:
         return abs(one - other) <= 10.0**-self.digits * max(abs(one), abs(other)) + _ABSOLUTE
 
     def margins(self, stored, found):
-        """Both ends agree, or two narrow pairs of bounds overlap; who is not asked about is named by `asked`."""
+        """Both ends agree, or two narrow pairs of bounds overlap; who is not tested is named by `asked`."""
         theirs = dict(zip(found["asked"], found["margins"], strict=True))
         for explanation, margin in zip(stored["asked"], stored["margins"], strict=True):
             other = theirs.get(explanation, margin)

@@ -24,7 +24,7 @@ def test_a_project_becomes_a_bank_a_question_and_tables(write, small):
 def test_a_wrong_column_count_names_both_numbers_and_the_other_axis(write, refused):
     rows = np.zeros((400, 7))
     assert refused(write(deployment=rows)) == (
-        "project.toml: data.deployment.file must have 8 channels, as the responses have, not 7 in deployment.npy."
+        "project.toml: data.deployment.file must have 8 channels, as the responses have, but deployment.npy has 7."
     )
     assert "Its other axis has that many: look at data.deployment.channels." in refused(
         write(deployment=np.ones((8, 9)))
@@ -53,7 +53,7 @@ def test_a_number_that_is_not_finite_is_found_by_file_row_and_column(write, refu
     [
         (
             "id,region,x\na1,A,0.2\n",
-            "regions.B must have at least one element in elements.csv, not none.",
+            "regions.B must have at least one element in elements.csv, but there is none.",
         ),
         (
             "id,region,x\na1,A,0.2\nb1,B,0.7\nc1,C,1\n",
@@ -67,7 +67,7 @@ def test_a_number_that_is_not_finite_is_found_by_file_row_and_column(write, refu
         ("id,part,x\na1,A,0.2\nb1,B,0.7\n", "must have a column 'region', not 'id', 'part', 'x'."),
         ("id,region,x\n,A,0.2\nb1,B,0.7\n", "must give every element its id, but line 2 has none."),
         ("id,region,x\na1,A\nb1,B,0.7\n", "line 2"),
-        ("id,region,x\n", "project.toml: elements.file must list at least one element, not none in elements.csv."),
+        ("id,region,x\n", "project.toml: elements.file must list at least one element, but elements.csv has none."),
     ],
 )
 def test_a_list_of_elements_that_breaks_a_rule_is_refused(write, refused, elements, message):
@@ -155,7 +155,7 @@ class TestResponses:
         responses = small.columns([0.2, 0.35, 0.7, 0.9])
         responses[3, 1] = np.nan
         message = refused(write(self.from_file, responses=responses))
-        assert message.endswith("elements.responses must be finite, not nan at index (3, 1) of responses.npy.")
+        assert message.endswith("elements.responses must be finite, but nan is at index (3, 1) of responses.npy.")
 
     def test_other_norms_are_scaled_and_noted(self, write, small):
         responses = small.columns([0.2, 0.35, 0.7, 0.9])

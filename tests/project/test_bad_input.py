@@ -205,7 +205,7 @@ def test_rows_of_too_many_channels_are_refused_before_they_are_unpacked(write, m
     else:
         np.save(file, zeros)
     monkeypatch.setattr("physupport.project._tables.read_table", lambda *_, **__: pytest.fail("unpacked"))
-    with pytest.raises(MisuseError, match=rf"data.deployment.file must have 8 channels.* not 7 in packed.{ending}"):
+    with pytest.raises(MisuseError, match=rf"data.deployment.file must have 8 channels.* but packed.{ending} has 7"):
         assemble(load_project(path))
 
 

@@ -62,6 +62,8 @@ def test_they_must_fit_rows_and_atoms(write, refused, small, made):
     # A channel too many does not pass for a code too few.
     wide = np.hstack([made["calibration"], made["codes"][:, :1]])
     path = write(LAW, more=small.calibration, calibration=wide, codes=made["codes"][:, 1:])
-    assert "data.calibration.file must have 8 channels, as the responses have, not 9" in refused(path)
+    assert "data.calibration.file must have 8 channels, as the responses have, but calibration.npy has 9" in refused(
+        path
+    )
     path = write(LAW, more=small.calibration, calibration=made["calibration"], codes=made["codes"] * 1j)
     assert "data.calibration.codes must be real as the rows of calibration.npy are" in refused(path)

@@ -52,7 +52,7 @@ def test_a_line_that_is_not_in_the_list_makes_the_answer_empty_and_says_where(fo
     row = counts(30.0 * LINES[:, 4] + 60.0 * np.exp(-0.5 * ((AXIS - 60.0) / 1.0) ** 2) + 5.0)
     report = answer(folder(row))
     assert report.status == "EMPTY"
-    assert "something that the bank does not have, most of all at channel" in report.sentence
+    assert "something that the bank does not contain, mostly at channel" in report.sentence
     place = report.document["gate"]["findings"][0]["place"]
     assert any(58 <= int(word) <= 62 for word in place.split() if word.isdigit())
 

@@ -191,7 +191,7 @@ def test_tables_of_responses_need_a_bound_and_places_in_the_middles_of_cells(wri
         (
             "snr = 8.1\neta = 0.8",
             "snr = 1e3\neta = 1e3",
-            "^project.toml: cover.eta: level must leave some.*not 0.1. ",
+            "^project.toml: cover.eta: level must leave some.*but it is 0.1. ",
         ),
     ],
 )

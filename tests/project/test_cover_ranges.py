@@ -162,7 +162,7 @@ def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
     write_page(path, report, finished.details)
     page = path.read_text()
     assert re.search(r"anywhere in the boxes and ranges of the cover, eta 0\.4\d+ of places alone", page)
-    assert "and is in the bank in all else, the explanation of its cell is rejected with probability at most 10" in page
+    assert "and is otherwise in the bank, the explanation of its cell is rejected with probability at most 10" in page
     # Ranks among draws are no evidence, and hold for the rows at hand alone.
     assert "Margin: how near the judge is to rejecting" in page
     assert "log evidence minus threshold" not in page

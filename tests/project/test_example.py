@@ -213,7 +213,9 @@ def test_every_key_of_the_first_example_is_explained_where_it_first_stands(tmp_p
 
 def test_no_file_is_overwritten(tmp_path):
     (tmp_path / "elements.csv").write_text("mine")
-    with pytest.raises(MisuseError, match=r"folder must have no elements.csv yet, not .* Nothing was written"):
+    with pytest.raises(
+        MisuseError, match=r"folder must have no elements.csv yet, but there is one in .* Nothing was written"
+    ):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["elements.csv"]
     with pytest.raises(MisuseError, match=r"example must be one of four-region, array, .*, map, learnt, not 'other'"):

@@ -187,7 +187,7 @@ def test_a_reader_of_ones_own_serves_tables_and_projects(text_reader, write, sma
 
 def test_what_a_reader_raises_is_one_message(text_reader, tmp_path):
     (tmp_path / "rows.bar").write_text("1|2\n3|four\n")
-    with pytest.raises(MisuseError, match=r"be a sound \.bar file, not ValueError"):
+    with pytest.raises(MisuseError, match=r"be a sound \.bar file, but reading it fails \(ValueError"):
         read_table(tmp_path / "rows.bar", channels=1, label="rows")
 
 

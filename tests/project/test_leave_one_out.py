@@ -119,7 +119,7 @@ HEAVY = [
         *(
             (
                 [*HEAVY, ("[supports]", f'[claims.x]\n{kind} = ["heavy"]\n[supports]')],
-                f"claims.x.{kind} must name what one region has .* not 'heavy' of 2 regions",
+                f"claims.x.{kind} must name what one region has .* but 'heavy' is in 2 regions",
             )
             for kind in ("any", "all", "exactly_one")
         ),
@@ -128,7 +128,7 @@ HEAVY = [
                 (THIRD, 'E2 = { presence = "optional", groups = { E1 = ["E2"] } }'),
                 ("[supports]", '[claims.x]\nany = ["E1"]\n[supports]'),
             ],
-            "claims.x.any must name what one region has .* not 'E1' of 2 regions",
+            "claims.x.any must name what one region has .* but 'E1' is in 2 regions",
         ),
         ([('"optional"', '"always"')], "supports.leave_one_out must go with optional regions"),
         ([*EVIDENCE, (OTHER, 'E1 = { presence = "optional", coefficient = [1.0, 2.0] }')], "coefficient must hold 0"),

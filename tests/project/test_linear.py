@@ -55,7 +55,7 @@ def test_a_line_that_is_not_in_the_list_makes_the_answer_empty_and_says_where(fo
     row = 12.0 * LINES[:, 6] + 12.0 * np.exp(-0.5 * ((AXIS - 50.0) / 1.0) ** 2) + BASELINE + noise(2)
     report = answer(folder(row))
     assert report.status == "EMPTY"
-    assert "something that the bank does not have, at channel" in report.sentence
+    assert "something that the bank does not contain, at channel" in report.sentence
     place = min(report.document["gate"]["findings"], key=lambda finding: finding["p"])["place"]
     assert any(46 <= int(word) <= 54 for word in place.split() if word.isdigit())
 
@@ -159,10 +159,13 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
             ('law = "gaussian"', 'law = "gaussian"\nsplits = 8'),
             "data.deployment.splits must be left out with the judge rotation, but it is given. It goes with",
         ),
-        (("level = 0.05", 'level = 0.05\njudge = "evidence"'), 'single row, not 1 row. Take split = "fission" where'),
+        (
+            ("level = 0.05", 'level = 0.05\njudge = "evidence"'),
+            'single row, but there is 1 row. Take split = "fission" where',
+        ),
         (
             ('law = "gaussian"', f"law = 'gaussian'\nnoise = {[*range(1, Q + 1)]}"),
-            "be told apart: values to try, or one",
+            "be either values to try or one variance for each channel",
         ),
         (
             ('coefficient = ">= 0"', "coefficient = [0, 20]\nabsence_threshold = 50.0"),

@@ -80,7 +80,7 @@ def test_sections_that_say_too_little_or_too_much_are_refused(message, changes, 
     [
         ("variance", np.ones(7), "hold 8 variances, one for each channel, not shape (7,)"),
         ("variance", np.zeros(8), "must be above 0, not 0.0"),
-        ("variance", np.full(8, np.nan), "must be finite, but it has a number that is not"),
+        ("variance", np.full(8, np.nan), "must be finite, but one number is not"),
         ("covariance", np.eye(7), "have shape (8, 8), not (7, 7)"),
         ("covariance", 1j * np.eye(8), "be real as the responses are, not complex numbers"),
         ("covariance", -np.eye(8), "covariance"),
@@ -109,7 +109,7 @@ def test_noise_by_file_is_whitened_to_the_same_answer(write):
 def test_as_many_noises_as_channels_are_asked_about(message):
     values = ", ".join(f"0.{i}" for i in range(1, 9))
     told = message(("noise = 0.5", f"noise = [{values}]"))
-    assert "be told apart: values to try, or one for each of the channels, not 8 of them for 8 channels" in told
+    assert "be either values to try or one variance for each channel, but 8 numbers for 8 channels may be both" in told
 
 
 def test_a_threshold_above_the_largest_coefficient_says_nothing_and_is_refused(message):
@@ -142,7 +142,7 @@ def test_columns_of_a_background_that_do_not_fit_the_channels_are_refused(messag
         (1j * np.ones((8, 1)), "elements.shared must be real as the responses are, not complex numbers"),
         (
             np.stack([np.ones(8), np.zeros(8)], axis=1),
-            "elements.shared must have columns other than 0, not 0 in column 1",
+            "elements.shared must have columns other than 0, but column 1 is 0",
         ),
     ],
 )

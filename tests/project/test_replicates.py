@@ -172,7 +172,7 @@ def test_spectra_may_lie_in_files_of_their_own_and_noise_that_they_lack_is_added
     judge = report.document["protocol"]["judge"]
     assert (judge["noise"], judge["share"]) == ([0.0, 5.0], 0.5)
     assert "noise is the one that is stated" not in report.sentence  # of replicates the key means another noise
-    assert "A misfit is not looked for beyond these ranks." in report.sentence
+    assert "These ranks are the only test of misfit." in report.sentence
 
 
 def test_a_mixture_of_two_elements_is_named(folder):
@@ -184,7 +184,7 @@ def test_a_mixture_of_two_elements_is_named(folder):
     # Alone of all pairs it is kept, and no number of groups excludes what is not in the library beside a pair.
     assert (str(stone.label), stone.cell) == ("GROUP", ("b + c",))
     assert "b and c are there, unless it is something that is not in the library." in stone.answer
-    assert "K = 9 units, so that no p-value is below 0.1" in report.sentence
+    assert "K = 9 units, so no p-value can be below 0.1" in report.sentence
 
 
 def test_elements_of_different_numbers_of_units_are_told_as_one_range(folder):
@@ -193,6 +193,6 @@ def test_elements_of_different_numbers_of_units_are_told_as_one_range(folder):
     header = "element,unit," + ",".join(f"ch {i}" for i in range(Q))
     report = run_project(folder(table="\n".join([header, *lines]))).result.report
     assert report.document["gate"]["units"] == units
-    told = "Ranked among K = 24 to 40 units by explanation, so that no p-value is below 0.0244 to 0.04."  # 1 / (K + 1)
+    told = "Ranked among K = 24 to 40 units by explanation, so no p-value can be below 0.0244 to 0.04."  # 1 / (K + 1)
     assert told in report.sentence
     assert report.sentence.count("Ranked among") == report.sentence.count("so that no p-value") == 1

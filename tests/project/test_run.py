@@ -68,7 +68,7 @@ def test_an_earlier_report_is_replaced_and_other_files_are_never_touched(write):
     assert Report.load(first).level == 0.2
     assert first.read_bytes() != before
     (first.parent / "notes.txt").write_text("mine")
-    with pytest.raises(MisuseError, match=r"must hold nothing but an earlier report, not notes.txt in "):
+    with pytest.raises(MisuseError, match=r"must hold nothing but an earlier report, but .* also holds notes.txt"):
         run_project(load_project(path))
     assert (first.parent / "notes.txt").read_text() == "mine"
     with pytest.raises(MisuseError, match=r"override output.folder must name a folder, but .*elements.csv is a file"):
@@ -109,8 +109,8 @@ class TestResume:
     @pytest.mark.parametrize(
         ("damage", "message"),
         [
-            ("none", "must hold the report to go on from, not none in"),
-            ("torn", "must hold a sound report to go on from, not .*report.json"),
+            ("none", "must hold the report to go on from, but there is none in"),
+            ("torn", "must hold a sound report to go on from, but .*report.json"),
             ("changed", "must hold the report as it was written, but .*report.json was changed"),
         ],
     )

@@ -26,7 +26,7 @@ def refusal(path, overrides=None):
         (NOISE, "", "project.toml: data.deployment.noise is required."),
         (NOISE, "noise = nan", "noise must be a number, a list of numbers, or { from, to, count }, not nan."),
         (NOISE, "noise = [0.5, 0.5]", "noise must hold each number once, not 0.5, 0.5."),
-        (NOISE, "noise = []", "noise must hold at least one number, not none."),
+        (NOISE, "noise = []", "noise must hold at least one number, but there is none."),
         (NOISE, "noise = { from = 1, to = 2 }", "noise must have the keys from, to and count, not from, to."),
         (NOISE, "noise = { betwen = [1, 2] }", "to and count, not betwen. Did you mean between?"),
         (NOISE, 'noise = { varience = "v.npy" }', "to and count, not varience. Did you mean variance?"),
@@ -118,7 +118,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_known_one(write):
         (
             "activity = 0.3",
             'activity = 0.3\ncodes = "c.npy"',
-            "data.calibration.codes must be left out with the law latent, not a value.",
+            "data.calibration.codes must be left out with the law latent, but it is given.",
         ),
     ],
 )

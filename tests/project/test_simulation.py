@@ -32,7 +32,7 @@ def test_a_project_judged_by_simulation_is_written_and_verified(write, small, ha
     assert [(field.label, field.cell) for field in run.result.report.fields] == [("FINE", ("a1",)), ("FINE", ("b1",))]
     # The codes of these calibration rows are not those of the law, which shows.
     unlike = "the rows do not look like those of any explanation that is left (p = "
-    alike = "The likelihood of all rows together is not unusual for what is left (p = "
+    alike = "The likelihood of all rows together is not unusual for a remaining explanation (p = "
     assert [unlike in run.result.report.sentence, alike in run.result.report.sentence] == [
         has_calibration,
         not has_calibration,

@@ -12,7 +12,7 @@ from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.verify import verify
 
 ADMISSIBLE, REJECTED = 0, 1
-SPLIT = "Of the admissible explanations some have it and some lack it, so no query can show that something is there"
+SPLIT = "Some admissible explanations contain it and others do not, so no query can show presence or absence"
 APART = "elements there that lie farther apart than the tolerance, so no query can make it FINE."
 
 

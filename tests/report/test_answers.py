@@ -76,7 +76,7 @@ def test_without_witnesses_nobody_says_that_the_data_cannot_tell():
 
 @pytest.mark.parametrize(
     ("unasked", "said"),
-    [((), ""), (("b", None), " (not asked about: b, nothing)"), ("bcde", " (4 of these not asked about)")],
+    [((), ""), (("b", None), " (not tested: b, nothing)"), ("bcde", " (4 of these not tested)")],
 )
 def test_what_was_not_asked_about_is_not_said_in_the_words_for_what_is_kept(unasked, said):
     asked = document("a", witnesses=0)
@@ -84,7 +84,7 @@ def test_what_was_not_asked_about_is_not_said_in_the_words_for_what_is_kept(unas
     asked["fields"][0]["set"]["not_asked"] = [*unasked]
     (found,) = answers(asked)
     assert found.endswith(f"{said}.")
-    assert ("not asked" in found) == bool(unasked)
+    assert ("not tested" in found) == bool(unasked)
 
 
 def test_what_elements_are_called_changes_no_sentence():
@@ -128,8 +128,8 @@ def test_sets_are_told_by_what_all_of_them_have(sets, said):
 
 def test_presence_that_is_open_comes_first():
     text = answer("a", label="SUPPORT_AMBIGUOUS", absent=1.0)
-    assert text == "Line: present or not is undecided; if something is there, it is a."
-    assert answer("line", label="SUPPORT_AMBIGUOUS", absent=1.0) == "Line: present or not is undecided."
+    assert text == "Line: presence is undecided; if something is there, it is a."
+    assert answer("line", label="SUPPORT_AMBIGUOUS", absent=1.0) == "Line: presence is undecided."
 
 
 def line_report(unit):
@@ -173,7 +173,7 @@ def test_a_misfit_stands_before_all_answers():
     assert "3 times the energy" in said
     assert misfit_doubts({"misfit": [facts | {"is_misfit": False}]}) == []
     gate = {"findings": [{"part": "fit", "place": "", "p": 1e-5}], "is_best_rejected": True, "is_withheld": False}
-    assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate}).startswith("The rows do not look like")
+    assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate}).startswith("The rows are improbable under")
     assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate | {"is_best_rejected": False}}) == ""
 
 
@@ -195,8 +195,8 @@ def test_elements_of_the_bank_are_told_from_strangers_by_the_bank_and_not_by_the
     for place in places:
         gate = {"findings": [{"part": "columns", "place": place, "p": 1e-5}], "is_best_rejected": True}
         said = doubt_sentence({"outcome": {"status": "EMPTY"}, "gate": gate, "bank": {"states": states}})
-        own = f"a sign of {place}, as no explanation of the bank has it: beside others, or with another coefficient (p"
-        other = f"a sign of something that the bank does not have, at {place} (p"
+        own = f"point to {place} in a combination, or with a coefficient, that no explanation in the bank has (p"
+        other = f"The residuals of the best fit point to something that the bank does not contain, at {place} (p"
         assert (own in said, other in said) == ((False, True) if name == "of strangers" else (True, False))
 
 
@@ -206,7 +206,9 @@ def test_a_likelihood_that_is_not_unusual_is_said_to_be_no_more_than_that(law, h
     gate = {"findings": [{"part": "fit", "place": "", "p": 0.52}], "is_best_rejected": False, "is_withheld": False}
     streams = [{"name": "deployment", "law": {"kind": law}}]
     said = remarks({"outcome": {"status": "REPORT"}, "protocol": {"streams": streams}, "gate": gate})
-    assert said.startswith("The likelihood of all rows together is not unusual for what is left (p = 0.52); ")
+    assert said.startswith(
+        "The likelihood of all rows together is not unusual for a remaining explanation (p = 0.52). "
+    )
     assert "a misfit in strength, place or shape can go unnoticed" in said
     assert said.endswith(": compare the measured rows with the fits.") == has_fits
     assert "look like" not in said
@@ -248,11 +250,11 @@ def test_cells_are_told_by_their_extent_and_not_one_by_one():
         "Line: left, within x 0.2 to 0.4 mm, y 5 to 6 mm (2 cells), and these data cannot tell where."
     )
     assert covered(3, 2, label="SUPPORT_AMBIGUOUS") == (
-        "Line: present or not is undecided; if something is there, it is within x 0.2 to 0.4 mm (2 cells)."
+        "Line: presence is undecided; if something is there, it is within x 0.2 to 0.4 mm (2 cells)."
     )
     assert covered(3, 2, label="ABSTAIN", absent=1.0, unasked=["c2", None]) == (
         "Line: no answer yet; x 0.2 to 0.4 mm (2 cells) or nothing is possible "
-        "(not asked about: 1 of these cells and nothing)."
+        "(not tested: 1 of these cells and nothing)."
     )
 
 
@@ -265,8 +267,8 @@ def test_cells_that_lie_apart_are_not_told_as_if_all_between_were_left():
 
 @pytest.mark.parametrize(("label", "placed", "named"), [
     ("FINE", "located", "identified"),
-    ("LOCAL_AMBIGUOUS", "there, but where: undecided", "there, but which: undecided"),
-    ("GROUP", "there: one of a group", "there: one of a group"),
+    ("LOCAL_AMBIGUOUS", "present, place undecided", "present, element undecided"),
+    ("GROUP", "present: one of a group", "present: one of a group"),
 ])  # fmt: skip
 def test_what_is_a_name_alone_is_not_called_located(label, placed, named):
     assert in_words(label, {}) == placed

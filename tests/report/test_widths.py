@@ -29,9 +29,9 @@ ROTATION, COUNTS = ("", 'law = "gaussian"'), ("", 'law = "poisson"')
 EVIDENCE = ('judge = "evidence"', 'law = "gaussian"\nnoise = 1.0\nsplit = "fission"')
 ONE, TWO = 'responses = "lines.npy"', 'responses = ["lines.npy", "wide.npy"]'
 SHIFT = "[parameters.shift]\nvalues = [-1.0, 0.0, 1.0]"
-VALUES, MIX = "shift is one of 3 values, -1 to 1", "each is a mix of the 2 variants of its element"
-BALL = "each is off the one listed by at most an angle whose sine is 0.2, in any direction"
-BETWEEN = "or, between values, at most 0.5 off one of them, where responses are nearly straight"
+VALUES, MIX = "shift is one of 3 values, -1 to 1", "each response is a mixture of the 2 variants of its element"
+BALL = "each response differs from the listed one by at most an angle whose sine is 0.2, in any direction"
+BETWEEN = "they may lie between these values, at most 0.5 from one, where responses are nearly linear"
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ BETWEEN = "or, between values, at most 0.5 off one of them, where responses are 
     [
         (ROTATION, ONE, "", None),
         (ROTATION, ONE, SHIFT, VALUES),
-        (COUNTS, TWO, "", "one of 2 variants is right, for all elements alike"),
-        (COUNTS, TWO + '\nvariants = "cone"', SHIFT, f"{VALUES}; {MIX}, without negative parts"),
-        (EVIDENCE, TWO + '\nvariants = "cone"', "", f"{MIX}, without negative parts"),
-        (ROTATION, TWO + '\nvariants = "span"', "", f"{MIX}, of either sign"),
+        (COUNTS, TWO, "", "one of 2 variants is right, the same for all elements"),
+        (COUNTS, TWO + '\nvariants = "cone"', SHIFT, f"{VALUES}; {MIX}, with nonnegative coefficients"),
+        (EVIDENCE, TWO + '\nvariants = "cone"', "", f"{MIX}, with nonnegative coefficients"),
+        (ROTATION, TWO + '\nvariants = "span"', "", f"{MIX}, with coefficients of either sign"),
         (ROTATION, ONE + '\ntangents = ["shift"]', SHIFT, f"{VALUES}; {BETWEEN}"),
         (EVIDENCE, ONE + "\nerror = 0.2", SHIFT, f"{VALUES}; {BALL}"),
     ],
@@ -59,7 +59,7 @@ def test_a_report_says_how_far_responses_may_be_off(tmp_path, judge, elements, m
     np.save(tmp_path / "rows.npy", row[None])
     report = run_project(load_project(tmp_path / "project.toml")).result.report
     assert report.fields[0].cell == ("b",)
-    sentence = f"For its responses that means: {said}."
+    sentence = f"Assumed of the responses: {said}."
     assert (sentence in report.sentence) == (said is not None)
     assert said is not None or "responses" not in report.sentence
     assert "grid of variant" not in report.sentence
@@ -101,6 +101,6 @@ def test_beside_a_cover_its_cells_alone_say_how_far_responses_go(tmp_path):
     report = run_project(load_project(tmp_path / "project.toml")).result.report
     assert len(report.document["protocol"]["streams"][0]["law"]["half_steps"]) == 2  # tangents along x and the width
     assert report.document["outcome"]["status"] == "REPORT"
-    assert "Elements are cells that fill boxes (line: x 0.4 to 0.5; width 0.95 to 1.05)" in report.sentence
+    assert "Elements are cells that fill the boxes (line: x 0.4 to 0.5; width 0.95 to 1.05)" in report.sentence
     assert "For its responses" not in report.sentence
     assert "between values" not in report.sentence

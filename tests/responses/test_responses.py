@@ -135,7 +135,7 @@ def test_a_response_keeps_its_own_copy():
         (lambda: CircularArray(3, math.inf), "radius must"),
         (lambda: NearFieldArray(np.zeros((0, 2)), 1.0), "sensors must hold at least one sensor"),
         (lambda: NearFieldArray(np.eye(2), 0.0), "wavelength must"),
-        (lambda: NearFieldArray(np.eye(2), 1.0)([[5.0, 5.0], [0.0, 1.0]]), "not place 1 at sensor 1"),
+        (lambda: NearFieldArray(np.eye(2), 1.0)([[5.0, 5.0], [0.0, 1.0]]), "but place 1 lies at sensor 1"),
         (lambda: NearFieldArray(np.eye(2), 1.0)([[5.0]]), "places must have shape"),
     ],
 )

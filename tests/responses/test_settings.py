@@ -237,7 +237,7 @@ def test_a_response_that_is_moved_off_the_axis_is_refused(name, value):
     """Lines at 8 and 10 of 20, of one of which nothing would be left but what its tail has at an end."""
     axis = np.arange(20.0) if name == "shift" else np.arange(1.0, 21.0)
     lines = np.exp(-0.5 * (axis[:, None] - np.array([8.0, 10.0])) ** 2)
-    with pytest.raises(MisuseError, match=r"parameters must leave a share of 0\.01 .* on the axis, not shift = "):
+    with pytest.raises(MisuseError, match=r"parameters must leave a share of 0\.01 .* on the axis, but shift = "):
         settings_grid(lines, [[0.0], [1.0]], [Parameter(name, [value])], axis)
 
 

@@ -204,7 +204,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_runs(repr
 def test_a_file_in_the_way_of_the_last_study_is_refused_before_the_first_runs(reproduce, tmp_path):
     (tmp_path / "global").write_text("")
     answer, fakes = reproduce("all")
-    assert f"not {tmp_path / 'global'}" in str(answer.exception)
+    assert f"but {tmp_path / 'global'}" in str(answer.exception)
     assert [fake.jobs for fake in fakes.values()] == [None] * 3
     assert [path.name for path in tmp_path.iterdir()] == ["global"]
 

@@ -62,7 +62,7 @@ DETAILS = {
     "another title": lambda d: d.update(title="Certified by the office"),
     "a point of a picture": lambda d: d["library"]["responses"][0].__setitem__(0, 0.25),
     "a label at another level": lambda d: d["fields"][0]["levels"][0].update(label="LOCAL_AMBIGUOUS"),
-    "an element that was not asked about": lambda d: d["fields"][0]["elements"][0].update(state="not asked"),
+    "an element that was not tested": lambda d: d["fields"][0]["elements"][0].update(state="not asked"),
     "the number of rows": lambda d: d["inputs"][0].update(held_out_rows=10**6),
     "a command that does something else": lambda d: d.update(verify="physupport verify report.json; rm x"),
     "truth for a number": lambda d: d["outcome"].update(queries=True),

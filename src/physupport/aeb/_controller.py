@@ -65,7 +65,7 @@ def run(
     stopped run, also one stopped by Ctrl-C, is a whole trace that `continue_run` takes further.
     until_witnessed: go on while the certificate holds but nothing is witnessed, since that is no report yet; False
     stops at the first certificate.  stop: `label` ends with the certificates; `set` then asks about all that is still
-    possible and was not asked about, the most plausible first.  digests: kept in the trace.  cache: of this judge,
+    possible and was not tested, the most plausible first.  digests: kept in the trace.  cache: of this judge,
     where its verdicts are kept; a new one if left out.
     """
     check_stop(stop)

@@ -44,7 +44,7 @@ class Proposals:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """All that a policy may look at: the question, proposal data, and the verdicts so far.
+    """The information that a policy may use: the question, proposal data, and the verdicts so far.
 
     There is no way from here to held-out data, and none to the budget: so a prefix of a trace is what a smaller
     budget would have given.
@@ -72,7 +72,7 @@ class Policy(Protocol):
         """
 
     def describe(self) -> dict[str, object]:
-        """All that defines the policy, as JSON can hold it; a protocol hashes it."""
+        """The definition of the policy as JSON; a protocol hashes it."""
 
 
 def content_digest(*arrays: ArrayLike) -> str:
@@ -96,7 +96,7 @@ def listed_order(order: Order, size: int) -> IntArray:
 
 
 def order_digest(order: Order) -> str | None:
-    """For the description of a policy."""
+    """The hash of an order, for the description of a policy."""
     return None if order is None else content_digest(order)
 
 
@@ -173,7 +173,7 @@ class FarthestFirst:
     name: str = "distances"  # tells one set of distances from another
 
     def begin(self, run: RunView) -> Iterator[int]:
-        """Nothing asked: everything is equally far."""
+        """Start before the first query: all places are equally far."""
         nearest = np.full(run.brackets.size, np.inf)  # to what was asked; -inf for what was asked itself
         e = run.proposals.explanations[0] if run.proposals.explanations else 0
         while nearest[e] > -np.inf:
@@ -229,7 +229,7 @@ class EndpointPolicy:
         object.__setattr__(self, "order", frozen_order(self.order))
 
     def begin(self, run: RunView) -> Iterator[int]:
-        """For questions about a resolution only."""
+        """Start the policy; raise unless the question is about a resolution."""
         check_listed(run, "endpoints", "Resolution")
         question = cast(Resolution, run.question)
         size = run.brackets.size
@@ -272,7 +272,7 @@ def _next_place(
     upper = float(between.max())
 
     def gain(place: int) -> float:
-        """By how much the witnessed diameter would grow with a survivor here."""
+        """The growth of the witnessed diameter if this explanation survived."""
         return max(lower, float(distances[place, witnessed].max())) - lower
 
     def end_key(place: int) -> tuple[float, ...]:
@@ -292,7 +292,7 @@ def _next_place(
 
 
 def nuisance_order(values: ArrayLike, proposal: ArrayLike) -> IntArray:
-    """In which order to try the nuisances of one place, most promising first.
+    """The order in which to try the nuisances of one place, most promising first.
 
     The setting nearest to the proposal (each axis in units of its span), the middle of the grid, its corners from the
     nearest, then all others from the nearest; equally near ones by index.
@@ -347,7 +347,7 @@ class WitnessFirst:
         object.__setattr__(self, "order", frozen_order(self.order))
 
     def begin(self, run: RunView) -> Iterator[int]:
-        """For regional maps only."""
+        """Start the policy; raise unless the question is a regional map."""
         check_listed(run, "regional", "RegionalMap")
         question = cast(RegionalMap, run.question)
         progress = cast(RegionalProgress, run.progress)

@@ -24,7 +24,7 @@ _NOT_STUCK: Stuck = (0, False, False)
 
 
 class Knowledge(NamedTuple):
-    """The statements about a region of explanations asked about and not rejected; a plan holds until they change."""
+    """The statements about a region of explanations tested and not rejected; a plan holds until they change."""
 
     witnessed: int  # bit i: element i has a witness
     is_absent: bool  # so has absence
@@ -142,7 +142,7 @@ class RegionalPolicy:
         check_count("probes", self.probes, 0)
 
     def begin(self, run: RunView) -> Iterator[int]:
-        """For regional maps only."""
+        """Start the policy; raise unless the question is a regional map."""
         check_listed(run, "regional", "RegionalMap")
         question = cast(RegionalMap, run.question)
         progress = cast(RegionalProgress, run.progress)

@@ -134,9 +134,9 @@ def check_stop(stop: object) -> None:
 
 
 class Ending(Enum):
-    """Why a run asked no further."""
+    """The reason why a run stopped."""
 
-    CERTIFIED = "Every asked field has its certificate, and if the set was asked for, everything was asked about."
+    CERTIFIED = "Every requested field has its certificate, and if the set was requested, every explanation was tested."
     NO_SURVIVOR = "Every explanation of the bank is rejected."
     BUDGET = "The budget is spent; a larger one may settle open fields whose labels the data allow."
     NOTHING_LEFT = "The policy has nothing left to ask."
@@ -148,7 +148,7 @@ UNWITNESSED = (
     "whole abstains."
 )
 UNASKED = "More queries would find a witness, show that there is none, or be indeterminate."
-UNDECIDED = "All of it was asked about, with indeterminate verdicts; more queries would not change that."
+UNDECIDED = "All were tested, with indeterminate verdicts; more queries would not change that."
 
 
 @final
@@ -177,7 +177,7 @@ class Trace:
     stop: Stop = "label"
 
     def __repr__(self) -> str:
-        queried = f"{len(self.queries):,} of {self.size:,} explanations asked about"
+        queried = f"{len(self.queries):,} of {self.size:,} explanations tested"
         return f"Trace({self.status.name}: {queried}, {self.n_witnessed:,} admissible, {self.n_possible:,} possible)"
 
     @classmethod
@@ -190,7 +190,7 @@ class Trace:
         digests: tuple[tuple[str, str], ...],
         stop: Stop = "label",
     ) -> "Trace":
-        """Nothing asked yet."""
+        """An empty trace, before the first query."""
         queries = np.zeros(0, dtype=np.int64)
         verdicts = Verdicts.unmeasured(np.zeros(0, dtype=np.uint8))
         outcome = Status.ABSTAIN, Ending.STOPPED, (), False

@@ -1,4 +1,4 @@
-"""From a protocol and tables to one result: propose, freeze, ask, report."""
+"""Turn a protocol and tables into one result: propose, freeze, ask, report."""
 
 import lazy_loader
 

@@ -69,7 +69,7 @@ class Result:
     seconds: Mapping[str, float] = field(repr=False)  # how long each part took; no part of the report
 
     def _repr_html_(self) -> str:
-        """For notebooks: the report, and the measured row with the fits of what is kept."""
+        """Show in notebooks the report, and the measured row with the fits that remain."""
         from ..report.page import pictures_html
         from .diagnose import rows_json
 
@@ -166,7 +166,7 @@ class Result:
 
     @cached_property
     def unasked(self) -> IntArray:
-        """Explanations that were not asked about, the most plausible first; of very many these alone."""
+        """Explanations that were not tested, the most plausible first; of very many these alone."""
         plausibility = self.seal.proposed.proposals.plausibility
         left = np.flatnonzero(self.places < 0)
         order = np.arange(len(left)) if plausibility is None else np.argsort(-plausibility[left], kind="stable")
@@ -208,7 +208,7 @@ def analyse(
     earlier: Report | None = None,
     proposed: Mapping[str, ProposedStream] | None = None,
 ) -> Result:
-    """All of it under one protocol: split, propose, freeze and hash, ask, and report.
+    """Run a whole analysis under one protocol: split, propose, freeze and hash, ask, and report.
 
     tables: one for each stream of the protocol, by name; arrays are rows by channels, labelled arrays name their
     channels in columns, and `physupport.io` reads files and other layouts.  Complex rows are taken as pairs (Re, Im).

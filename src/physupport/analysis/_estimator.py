@@ -60,7 +60,7 @@ class PhysicalSupport:
     policy: which explanations to ask about first, by name (regional, fixed, random, farthest) if need be; None takes
         the usual one for the question.
     stop: `set` asks, once the labels are certified, about everything else that is still possible, so that what is kept
-        is known by its verdict; `label` stops with the labels, and leaves the rest not asked about.
+        is known by its verdict; `label` stops with the labels, and leaves the rest not tested.
     judge: who may reject an explanation, by name (evidence, rotation) if need be; None takes the usual one of the
         deployment law, rotation for `gaussian` and evidence for the others.
     channels: which axis of the rows runs over channels, by number or, for labelled arrays, by name; plain arrays are
@@ -251,7 +251,7 @@ class PhysicalSupport:
         return np.array([str(field.label) for field in self.report(deployment).fields])
 
     def predict_set(self, deployment: Rows | None) -> dict[str, frozenset[str | None]]:
-        """By field, all elements that these rows leave possible; None stands for nothing there.
+        """The elements that these rows leave possible in each field; None means that nothing is there.
 
         With probability at least 1 - alpha every one of these sets holds what is true of its field, if the truth is in
         the bank.  An empty set means that nothing fits.

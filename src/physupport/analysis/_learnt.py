@@ -193,7 +193,7 @@ def _degrees(cosines: Array) -> Array:
 
 
 def _failure(space: SignalSpace, left: Places, read: _Readings) -> str:
-    """Why no dictionary of this library can have made the calibration rows; empty if one can."""
+    """Explain why no dictionary of this library can have made the calibration rows; empty if one can."""
     n = space.n_atoms
     if space.is_exceeded:
         return f"The calibration rows hold more than {n} atoms, or their noise is not white."

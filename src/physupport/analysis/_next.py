@@ -1,4 +1,4 @@
-r"""What to measure next: the pair of explanations that holds a label back, and what parts it at least cost.
+r"""Choose what to measure next: the pair of explanations that holds a label back, and what parts it at least cost.
 
 Let e and j be kept, and let what j says keep the label of e from being certain.  If e is true, the log evidence against
 j grows in a measurement c by about its divergence from e, minimised over all that j leaves open,
@@ -123,7 +123,7 @@ class Acquisition:
 
     @property
     def expected_seconds(self) -> float:
-        """How long the measurement is expected to take until the pair is parted; infinite if none parts it."""
+        """The expected time of the measurement until it separates the pair; infinite if no measurement does."""
         return dict(self.seconds).get(self.measurement or "", inf)
 
     @property

@@ -122,7 +122,7 @@ class AnalysisProtocol:
 
     @property
     def run_level(self) -> float:
-        """At which the judge decides: the level itself, or what a cover makes of it."""
+        """The level at which the judge decides: that of the protocol, or a smaller one if there is a cover."""
         return float(self.level) if self.cover is None else self.cover.level(self.level)
 
     @property
@@ -286,7 +286,7 @@ class Seal:
 
     @property
     def judge(self) -> Judge:
-        """Who decides; the first use reads held-out rows."""
+        """The judge that decides; its first use reads held-out rows."""
         return self._cache.judge
 
     @property

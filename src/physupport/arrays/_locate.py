@@ -91,17 +91,17 @@ class Located:
     def __str__(self) -> str:
         """The answer in words, and what it assumes."""
         share = f"{100.0 * self.ratio:.2g} %"
-        assumed = f"Assumed: noise and errors of responses have, in any direction beside the sources, at most {share}"
-        left = "of the variance along them that these directions do not tell"
+        assumed = f"Assumed: noise and response errors in any direction beside the sources have at most {share} of"
+        left = "the conditional variance along the sources, given these directions"
         return f"{self._said}{self._combinations} {assumed} {left}. Level {self.report.level:g}."
 
     @property
     def _combinations(self) -> str:
-        """How many combinations are left where sources come together; empty where there is one source."""
+        """State how many combinations of several sources remain; empty if there is one source."""
         if all(len(each) < 2 for each in self.sets):
             return ""
-        number = f"{len(self.sets)} combinations are" if len(self.sets) > 1 else "One combination is"
-        return f" {number} left, and the best of them is {' and '.join(self.sets[0])}."
+        number = f"{len(self.sets)} combinations remain" if len(self.sets) > 1 else "One combination remains"
+        return f" {number}; the best-fitting one is {' and '.join(self.sets[0])}."
 
     @property
     def _said(self) -> str:
@@ -112,7 +112,7 @@ class Located:
             return own
         if self.report.status == "EMPTY":
             return " ".join(self.report.width)
-        return f"{' '.join(self.report.width)} At the ratio that is assumed: {own[:1].lower()}{own[1:]}"
+        return f"{' '.join(self.report.width)} At the assumed ratio: {own[:1].lower()}{own[1:]}"
 
 
 def locate(
@@ -249,7 +249,7 @@ def _snapshots(
 
 
 def _least(count: int) -> int:
-    """How many snapshots so many sensors need."""
+    """The number of snapshots that a number of sensors needs."""
     return int(np.ceil((2 * count + 2) / (1.0 - _NOISE_SHARE)))
 
 

@@ -14,7 +14,7 @@ from ._states import ArrayWriter, Nuisances, States, check_distinct_rows, check_
 
 
 class Columns(NamedTuple):
-    """Where explanations stand along the four axes of a bank, each (k,)."""
+    """The indices of explanations along the four axes of a bank, each (k,)."""
 
     state: IntArray
     support: IntArray

@@ -170,7 +170,7 @@ class Cover:
 
     @property
     def moved(self) -> Moved:
-        """By how much the law of all rows moves within a cell, at most."""
+        """An upper bound of the change of the law of all rows within a cell."""
         return self.unit.times(self.snr * self.move)
 
     @property
@@ -184,7 +184,7 @@ class Cover:
         return self.moved, *range_steps(self.ranges, self.active)
 
     def level(self, alpha: float) -> float:
-        """At which to run what shall hold at this level everywhere in the boxes, and in the ranges."""
+        """The level at which to run a judge so that the given level holds everywhere in the boxes and ranges."""
         for step in self.steps:
             alpha = step.level(alpha)
         return alpha
@@ -269,7 +269,7 @@ class Cover:
         }
 
     def encode(self) -> dict[str, object]:
-        """All that it was made of, and what follows from it: eta, kappa and the sizes of its cells."""
+        """The definition of the cover, with eta, kappa and the sizes of its cells."""
         content: dict[str, object] = {
             "eta": self.eta,
             "kappa": self.moved.kappa,

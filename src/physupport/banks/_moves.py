@@ -34,7 +34,7 @@ class Moved(NamedTuple):
         return sqrt(2.0 * self.kappa)
 
     def times(self, factor: float) -> "Moved":
-        """All moves so many times as long."""
+        """Multiply all moves by a factor."""
         return self._replace(kappa=self.kappa * factor**2)
 
     def level(self, alpha: float) -> float:
@@ -156,7 +156,7 @@ class Range:
 
     @property
     def half(self) -> float:
-        """From the middle of a cell to its ends: a length, or the logarithm of a ratio."""
+        """The half width of a cell: a length, or the logarithm of a ratio."""
         return (self.high - self.low if self.is_shift else log(self.high) - log(self.low)) / (2.0 * self.count)
 
     @property
@@ -167,7 +167,7 @@ class Range:
 
 
 def range_steps(ranges: Sequence[Range], active: int) -> tuple[Moved | Scaled, ...]:
-    """By how much rows move within the cells of ranges: of strengths, and then of the noise."""
+    """Bound the change of rows within the cells of ranges: of strengths, and then of the noise."""
     strengths = [each for each in ranges if each.region is not None]
     noises = [each for each in ranges if each.region is None]
     return tuple(_together(kind, active) for kind in (strengths, noises) if kind)

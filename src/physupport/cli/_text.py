@@ -61,7 +61,7 @@ SIGNAL = "signal-"  # how folders of reports on signals of a map begin
 
 
 def signal_rows(folder: Path) -> Path:
-    """Where the rows of a signal of a map are, beside the folder of its report."""
+    """The path of the rows of a signal of a map, beside the folder of its report."""
     return folder.with_name(f"{folder.name}.npy")
 
 
@@ -124,21 +124,21 @@ def show_report(report: "Report", details: "Details | None" = None) -> None:
 
 
 def _cell(field: "FieldReport") -> str:
-    """The names kept, the first few of many, least evidence against them first; and those not asked about."""
+    """The names kept, the first few of many, least evidence against them first; and those not tested."""
     if field.label == "EMPTY":
         return "no explanation survives"
     if field.within:
         n_unasked = len([name for name in field.not_asked if name is not None])
         nothing = " or nothing" if field.numbers.get("possible_absent") else ""
-        return f"{field.within}{nothing}" + (f"; not asked: {n_unasked} of these" if n_unasked else "")
+        return f"{field.within}{nothing}" + (f"; not tested: {n_unasked} of these" if n_unasked else "")
     has_set = bool(field.kept or field.not_asked)  # reports of before it was told have the cell alone
     kept = [name for name in field.kept if name is not None] if has_set else field.cell
     named = f" (group {field.group})" if field.group and len(field.cell) > 1 else ""
     is_absent = None in field.kept if has_set else bool(field.numbers.get("possible_absent"))
     shown = " or ".join(filter(None, (few(kept), "nothing" if is_absent else "")))
     unasked = few([name or "nothing" for name in field.not_asked])
-    said = f"{shown or ('none kept' if unasked else 'nothing')}{named}"
-    return f"{said}; not asked: {unasked}" if unasked else said
+    said = f"{shown or ('none tested remains' if unasked else 'nothing')}{named}"
+    return f"{said}; not tested: {unasked}" if unasked else said
 
 
 def few(names: "Sequence[str]", most: int = _MOST_SHOWN) -> str:
@@ -162,7 +162,7 @@ _MOST_NAMED = 4
 
 @dataclass
 class Status:
-    """Where a run is, as one line; what else it is shown on is told of every change."""
+    """Show the progress of a run as one line, and notify other displays of every change."""
 
     changed: "Callable[[Status], None]" = field(default=lambda _: None)
     part: str = "Starting"

@@ -161,7 +161,7 @@ class _Shown:
 
 
 def _counted(evidence: "RunningEvidence") -> str:
-    """How many rows of each stream were read."""
+    """Count the rows of each stream that were read."""
     first = f"{evidence.streams['deployment'].n_rows} rows"
     others = [f"{stream.n_rows} of {name}" for name, stream in evidence.streams.items() if name != "deployment"]
     return " and ".join([first, *others]) if len({name for name, _, _ in evidence.looks}) > 1 else first
@@ -190,7 +190,7 @@ def _goal(until: str | None) -> tuple[str, ...] | None:
 
 
 def _ended(report: "Report", goal: tuple[str, ...]) -> str | None:
-    """Why nothing more needs to be measured; None if more does."""
+    """State why no more rows are needed; None if more are."""
     fields = {each.field: each for each in report.fields}
     unknown = [name for name in goal if name not in fields]
     if unknown:

@@ -126,11 +126,11 @@ class Image:
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
-        """As given here."""
+        """The number type, as the header states it."""
         return np.dtype(np.complex128 if self.cube.dtype.kind == "c" else np.float64)
 
     def __getitem__(self, part: tuple[slice, ...]) -> NDArray[np.generic]:
-        """Some lines and samples."""
+        """Read some lines and samples."""
         pixels = np.array(part_of(self.cube, part), dtype=self.dtype)
         if self.missing is not None:
             pixels[pixels == self.missing] = np.nan

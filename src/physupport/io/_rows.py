@@ -135,7 +135,7 @@ class RowSource(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
 
     @property
     def width(self) -> int:
@@ -166,7 +166,7 @@ class ArrayRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows are selected."""
+        """The number of selected rows."""
         return len(self.table) if self.order is None else len(self.order)
 
     @property
@@ -201,7 +201,7 @@ class HashedRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self.rows.n_rows
 
     @property

@@ -272,7 +272,7 @@ def from_fields(name: str, values: NDArray[Any]) -> ReaderOutput:
 
 
 def check_no_member(name: str, member: str | None) -> None:
-    """For files that hold one array without a name."""
+    """Raise if a member is named for a file that holds one array."""
     if member is not None:
         raise MisuseError(name, "be read without a member, as it holds one array", repr(member))
 

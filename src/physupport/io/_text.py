@@ -171,7 +171,7 @@ def _check_cells(name: str, line: int, cells: Sequence[str], start: int = 0) -> 
 
 
 def _cut(text: str) -> str:
-    """As much of a text as a message has room for."""
+    """Cut a text to the length of a message."""
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
 
 

@@ -42,7 +42,7 @@ def wav_rate(path: str | os.PathLike[str]) -> float | None:
 @final
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """How a recording becomes snapshots: one complex number for each frame, frequency and channel.
+    """Divide a recording into snapshots: one complex number for each frame, frequency and channel.
 
     rate: samples a second.  frequencies: in hertz.  frame: samples of a frame; a power of two of about 32 ms unless
     given.  gap: samples that are left out between frames, a quarter of a frame unless given.  segment: the part of the

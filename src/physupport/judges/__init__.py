@@ -1,4 +1,4 @@
-"""Who may reject an explanation, at a level, with proven bounds of what decided it."""
+"""Test explanations at a level, with proven bounds of the quantity that decides."""
 
 import lazy_loader
 

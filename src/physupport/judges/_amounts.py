@@ -79,7 +79,7 @@ def sublevel(
 
 
 def _minimum(value: Callable[[float], float], start: float, scale: float, least: float) -> float:
-    """Where a convex function is smallest, nearly, by golden sections of an interval around the start."""
+    """Find the approximate minimum of a convex function by golden sections around the start."""
     low = max(start - scale, least)
     high = start + scale
     for _ in range(_SEARCHES):
@@ -188,7 +188,7 @@ def active_of(supports: IntArray, row: int) -> list[int]:
 
 
 def amounts_reason(design: Design, names: Sequence[str]) -> str:
-    """Why coefficients of a design are no amounts, as a code; empty if they are.
+    """The code of the reason why coefficients of a design are no amounts; empty if they are amounts.
 
     names: of the columns of one explanation.
     """

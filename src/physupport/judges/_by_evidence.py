@@ -110,7 +110,7 @@ class ByEvidence(NoiseTestingSpec):
 
     @property
     def fissions(self) -> int:
-        """How many times a single row is split by noise that is added to it; 0 where rows are divided instead."""
+        """The number of times that added noise splits a single row; 0 where rows are divided instead."""
         return self.n_splits if self.split == "fission" else 0
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
@@ -122,7 +122,7 @@ class ByEvidence(NoiseTestingSpec):
         return replace(NoiseTestingSpec.completed(self, bank, laws), cells=cells, split=split)
 
     def encode(self) -> dict[str, object]:
-        """All that is fixed beforehand; streams, checkpoints and numerators stand with the streams."""
+        """The options fixed before held-out rows are read; checkpoints and numerators are listed with the streams."""
         content: dict[str, object] = {"judge": self.kind, "assumes": _OF_SPLITS if self.split else _ALONG_ROWS}
         if self.split is not None:
             content |= {"split": self.split, "n_splits": self.n_splits, "proposal": float(self.proposal)}

@@ -48,7 +48,7 @@ class ByInvariant(NoiseTestingSpec):
         return True
 
     def encode(self) -> dict[str, object]:
-        """All that is fixed beforehand."""
+        """The options that are fixed before held-out rows are read."""
         scan = self.outsiders
         return {
             "judge": self.kind,
@@ -68,7 +68,7 @@ class ByInvariant(NoiseTestingSpec):
         return law.is_counted or not law.is_linear
 
     def check_rows(self, law: Law, n_rows: int) -> None:
-        """Any number of them, of responses that are columns."""
+        """Accept any number of rows; raise unless responses are columns."""
         ByRotation().check_rows(law, n_rows)
 
     def open(self, sealed: Sealed) -> "InvariantJudge":

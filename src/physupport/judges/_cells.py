@@ -34,13 +34,13 @@ class CellLaw(Protocol):
         """(p,) what these are called."""
 
     def root(self, e: int, box: Cell) -> Cell:
-        """All points of an explanation with its parameters in a box; the parameters come last."""
+        """The box of an explanation: all places and parameters; the parameters come last."""
 
     def first(self, e: int, root: Cell) -> Array:
         """The point of a root that is asked about first."""
 
     def weights(self, e: int) -> Array:
-        """How much a unit of every coordinate moves the responses."""
+        """The change of the responses per unit of every coordinate."""
 
     def bound(self, e: int, cell: Cell) -> float:
         """A number that the log evidence against no point of the cell is below."""

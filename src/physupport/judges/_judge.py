@@ -305,7 +305,7 @@ class TableJudge(Judge):
         return Verdicts(self.codes[explanations], self.margins[explanations, 0], self.margins[explanations, 1])
 
     def encode(self) -> dict[str, object]:
-        """Not the verdicts themselves, which are held-out data."""
+        """The definition of the table of verdicts, without the verdicts, which are held-out data."""
         return dict(self.content)
 
 

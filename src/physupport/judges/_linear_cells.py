@@ -77,7 +77,7 @@ class LinearCells:
         return np.array([self.active(int(e)) % len(self.ranges.places) for e in group], dtype=np.int64)
 
     def bound(self, e: int, cell: Cell) -> float:
-        """By balls that hold all answers of the cell."""
+        """Bound the statistic by balls that contain all responses of the cell."""
         active = self.active(e)
         if not len(active):
             return float(self._evidence(self.columns(e, cell.middle), None, active).lower[0])
@@ -118,7 +118,7 @@ class LinearCells:
         )
 
     def witness(self, e: int, point: Array) -> float:
-        """By the answers at the point."""
+        """Evaluate the statistic with the responses at the point."""
         columns = self.columns(e, point)
         beside = np.zeros(1) if self.beside is None else self.beside.evidence(columns).upper
         return float(sum_up(self._evidence(columns, None, self.active(e)).upper, beside)[0])

@@ -44,11 +44,11 @@ class RunningStream(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """How many rows were read."""
+        """The number of rows read so far."""
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many real numbers a row may have."""
+        """The allowed numbers of real entries of a row."""
 
     @property
     def rates(self) -> tuple[Array, float] | None:
@@ -59,10 +59,10 @@ class RunningStream(Protocol):
         """(M,) that of its rows so far, now, not its peak."""
 
     def after(self, rows: NDArray[np.generic]) -> Self:
-        """With these rows (n, width) read, at a cost of these alone."""
+        """Update the evidence with rows (n, width), at the cost of these rows alone."""
 
     def encode(self) -> dict[str, object]:
-        """All that verdicts rest on beside the rows."""
+        """The definition on which verdicts depend, without the rows."""
 
 
 @final
@@ -84,16 +84,16 @@ class RunningDensities:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """As the law has it."""
+        """The number of entries of a row, as the law defines it."""
         return (self.law.width(self.bank),)
 
     @property
     def rates(self) -> None:
-        """Nothing is open."""
+        """The rates, none of which is open."""
         return
 
     def after(self, rows: NDArray[np.generic]) -> "RunningDensities":
-        """With these rows read."""
+        """Update the evidence with these rows."""
         stream = self.law.stream(self.bank, ArrayRows(rows), [len(rows)])
         if not stream.is_density:
             rule = "have a density under every explanation, to judge rows that keep arriving"
@@ -171,7 +171,7 @@ class RunningEvidence:
         return sum(stream.n_rows for stream in self.streams.values())
 
     def after(self, rows: NDArray[np.generic], name: str = "deployment") -> "RunningEvidence":
-        """With these rows (n, width) of a stream read, in their order."""
+        """Update with rows (n, width) of a stream, in their order."""
         if name not in self.streams:
             raise MisuseError("stream", f"be one of {', '.join(self.streams)}", repr(name))
         streams = {**self.streams, name: self.streams[name].after(rows)}

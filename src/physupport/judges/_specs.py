@@ -59,7 +59,7 @@ class SealedStream:
 @final
 @dataclass(frozen=True, eq=False)  # no slots: the evidence is put together when first asked for
 class Sealed:
-    """All that a judge is opened on: the bank, the level, and the held-out streams in their order.
+    """The inputs of a judge: the bank, the level, and the held-out streams in their order.
 
     seed: that of the protocol.
     """
@@ -80,7 +80,7 @@ class Sealed:
 
     @property
     def size(self) -> int:
-        """How many explanations."""
+        """The number of explanations."""
         return self.bank.size
 
     @cached_property
@@ -172,11 +172,11 @@ class JudgeSpec:
 
     @property
     def fissions(self) -> int:
-        """How many times a single row is split by noise that is added to it (default: 0)."""
+        """The number of times that a single row is split by noise that is added to it (default: 0)."""
         return 0
 
     def encode(self) -> dict[str, object]:
-        """All that is fixed beforehand, as JSON can hold it.
+        """The options that are fixed before held-out rows are read, as JSON.
 
         `judge` is the kind, `assumes` is the assumption in one line.
         """

@@ -89,7 +89,7 @@ class BernoulliGaussian:
         return active * rng.standard_normal(shape)
 
     def encode(self) -> dict[str, object]:
-        """By its activity."""
+        """Write the law by its activity."""
         return {"law": "bernoulli gaussian", "p": self.p}
 
 
@@ -160,7 +160,7 @@ class ExchangeableGaussian:
         return active * np.sqrt(self.variances[size])[:, None] * rng.standard_normal(shape)
 
     def encode(self) -> dict[str, object]:
-        """By its lists."""
+        """Write the law by its lists."""
         sizes = self.size_probabilities.tolist()
         variances = self.variances.tolist()
         return {"law": "exchangeable gaussian", "size_probabilities": sizes, "variances": variances}

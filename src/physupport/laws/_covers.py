@@ -136,7 +136,7 @@ def _least_noise(law: Law) -> float:
 
 
 def _check_range(each: Range, sizes: RangeSizes) -> None:
-    """It moves rows as the law says."""
+    """Raise unless the range moves rows as the law allows."""
     size, is_shift = (sizes.noise, False) if each.region is None else (sizes.strength, sizes.is_shift)
     if each.is_shift != is_shift or not _alike(np.array(each.size), np.array(size)):
         raise MisuseError(each.title, f"have the size {size:.6g}, as rows of the law", each.size)

@@ -142,7 +142,7 @@ class Latent(NoisyLaw):
         object.__setattr__(self, "laws", tuple(self.laws))
 
     def completed(self, bank: Bank) -> Self:
-        """With noises and activities of the bank, where it has none of its own."""
+        """Return the law with noises and activities of the bank, if it has none itself."""
         laws = self.laws
         if laws is None:
             activities = self.column(bank, "p", "laws", "[BernoulliGaussian(0.2)]", 0.2)

@@ -254,7 +254,7 @@ class Poisson(Law):
         return CoverSizes(1.0, 2, is_shift=False)
 
     def encode(self) -> dict[str, object]:
-        """All of it."""
+        """Write the whole object as JSON."""
         background = np.zeros((0, 0)) if self.background is None else np.asarray(self.background)
         exposure = None if self.exposure is None else np.asarray(self.exposure).tolist()
         content: dict[str, object] = {"kind": self.name, "background": array_json(background), "exposure": exposure}

@@ -1,4 +1,4 @@
-"""Many signals, one bank: a label for every pixel, spot or frame."""
+"""Label many signals with one bank: every pixel, spot or frame."""
 
 import lazy_loader
 

@@ -56,7 +56,7 @@ class RotatedSignals(LinearSignals):
 
     @property
     def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:
-        """With the table of the rotation test."""
+        """Return the design with the table of the rotation test."""
         return self.spec.table, self.keys, self.whitener
 
     @property
@@ -65,7 +65,7 @@ class RotatedSignals(LinearSignals):
         return () if self.spec.outsiders is None else self.spec.outsiders.places
 
     def encode(self) -> dict[str, object]:
-        """All that decides."""
+        """The definition that decides every verdict, as JSON."""
         spec = self.spec
         outsiders = self.spec.outsiders
         columns = () if outsiders is None or outsiders.columns is None else (outsiders.columns,)
@@ -183,7 +183,7 @@ class Fission(LinearSignals):
 
     @property
     def explained(self) -> tuple[RotationTable, IntArray | None, Field | None]:
-        """As they are given."""
+        """Return the signals as they are given."""
         return self.table, self.keys, self.whitener
 
     @property
@@ -192,7 +192,7 @@ class Fission(LinearSignals):
         return None if self.design is None or self.design.error_size is None else 0.0
 
     def encode(self) -> dict[str, object]:
-        """All that decides."""
+        """The definition that decides every verdict, as JSON."""
         assumes = "the noise of every signal is white and Gaussian, of the standard deviation given"
         fixed = {"sigma": self.sigma, "seed": self.seed, "splits": self.splits, "ratio": self.ratio}
         noise = {} if self.noise is None else {"noise": self.noise}

@@ -60,7 +60,7 @@ class InvariantSignals(LinearSignals):
         return self.spec.table, self.keys, self.design.whitener
 
     def encode(self) -> dict[str, object]:
-        """All that decides."""
+        """The definition that decides every verdict, as JSON."""
         fixed = {"sigma": self.spec.sigma, "companions": repr(self.spec.companions)}
         return {**self.judge.encode(), **fixed, **self.encode_table()}
 

@@ -111,7 +111,7 @@ class SignalJudge(Protocol):
 
     @property
     def n_explanations(self) -> int:
-        """How many there are."""
+        """The number of explanations."""
 
     @property
     def channels(self) -> int:
@@ -128,7 +128,7 @@ class SignalJudge(Protocol):
         return ()
 
     def encode(self) -> dict[str, object]:
-        """All that decides, as JSON can hold it."""
+        """The definition that decides every verdict, as JSON."""
 
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:
         """The judge of signals of so many rows, at levels (L,) that fall; what they share is computed here, once."""

@@ -163,7 +163,7 @@ def _most_along(along: float, parts: Array, first: Array, second: Array) -> int:
 
 @cached_njit(nogil=True)
 def _reached(value: float, bounds: Array, e: int, scale: float, slack: float) -> int:
-    """At how many levels (L, M) a value is beyond what an explanation allows."""
+    """Count the levels (L, M) at which a value exceeds what an explanation allows."""
     code = 0
     while code < len(bounds) and value > bounds[code, e] * scale + slack:
         code += 1
@@ -186,7 +186,7 @@ def _lag_sum(channels: Array, shape: Array, own: float, lag: int) -> float:
 
 @cached_njit(nogil=True)
 def _misfit(channels: Array, own: float, parts: Array, radius: float, shapes: Array, gate: GateLimits, e: int) -> int:
-    """At how many p-values what a fit leaves is beyond what e allows, along columns or from one channel to another."""
+    """Count the p-values at which a residual exceeds what e allows, along columns or from channel to channel."""
     code = 0
     if len(parts):
         k = _most_along(own, parts, gate.along[e], gate.inverse[e])
@@ -213,7 +213,7 @@ def _reject_by_outsiders(
 ) -> int:
     r"""Adds to codes (M,) of explanations that rivals keep; the code of the best fit.  parts (k,) = b.c.
 
-    What rivals reject at the largest level is not asked about at smaller ones, where it may be kept: a third of the
+    What rivals reject at the largest level is not tested at smaller ones, where it may be kept: a third of the
     time, for hardly a statement.
 
     Autocorrelations: with :math:`c = xu + r`, u shifted by k to both sides is :math:`2\rho_k u` and a rest of length

@@ -1,4 +1,4 @@
-r"""All that decides about a map before a signal is read, and the labels of one block of signals.
+r"""The protocol of a map, fixed before a signal is read, and the labels of one block of signals.
 
 The second layer bounds the share of false statements over a map, beside the level of every signal.
 A label at level a is false only if the explanation that made the signal is rejected at a.  With R statements of m
@@ -292,7 +292,7 @@ def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockWork:
-    """From signals to the arrays of a map, without any that another signal decides."""
+    """Compute the arrays of a map that depend on each signal alone."""
 
     judge: BlockJudge
     labeller: Labeller

@@ -65,7 +65,7 @@ class SignalMap:
         return tuple(region["name"] for region in self.about["regions"])
 
     def array(self, name: str) -> NDArray[Any]:
-        """All of one of the arrays."""
+        """Read one of the arrays."""
         return self.store.array(name)
 
     def entry(self, index: tuple[int, ...]) -> dict[str, NDArray[Any]]:
@@ -93,7 +93,7 @@ class SignalMap:
         return import_module("xarray").open_zarr(self.store.group, consolidated=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """All arrays, and what they are about as a JSON text, in one .npz file."""
+        """Write all arrays, and their description as JSON, into one .npz file."""
         about = {name: value for name, value in self.about.items() if name != "protocol"}
         arrays: dict[str, Any] = {name: self.array(name) for name in self.store.names}
         file = BytesIO()
@@ -142,7 +142,7 @@ class SignalMap:
         return widget(_page(self, signals, "Map", judge, amounts))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401  of the notebook
-        """For notebooks: the page of a map as a widget, where anywidget is installed and the map is small enough."""
+        """Show in notebooks the page of a map as a widget, if anywidget is installed and the map is small enough."""
         if not has_widgets() or not self.about["is_complete"] or prod(self.about["shape"]) > MOST_SIGNALS:
             return None
         return widget_bundle(_page(self, None, "Map", None, ()), "\n".join(self.first_lines()), options)
@@ -176,20 +176,21 @@ class SignalMap:
         if _is_of_replicates(self.about):
             noise = "measured" if self.about["protocol"]["noise"] is None else "stated (replicate_noise)"
             sentences.append(
-                "Beside a label that is not FINE, something that is not in the library is possible, too; labels are "
-                "withheld where all that is left has too few replicates to be excluded. The noise that replicates lack "
+                "Unless a label is FINE, something outside the library is also possible. Labels are withheld where "
+                "every remaining element has too few replicates to be excluded. The noise added to replicates "
                 f"is {noise}."
             )
         share = self.about["share"]
         if share is not None:
             sentences.append(
-                f"Over the map, with an expected share of at most {share['rate']:g} of them false (FDR): "
-                f"{share['statements']:,} statements, at level {share['level']:.2g}."
+                f"Over the whole map, {share['statements']:,} statements are made at level "
+                f"{share['level']:.2g}. Of these, the "
+                f"expected share of false ones (FDR) is at most {share['rate']:g}."
             )
         return sentences
 
     def _width_line(self) -> str:
-        """How many signals without an answer have one if responses may be off, and how far."""
+        """State how many signals without an answer have one if responses may have an error, and of what size."""
         (without, answered, errors) = (0, 0, [])
         for block in range(len(self.store.blocks)):
             gate = self.store.read("gate", block)
@@ -247,7 +248,7 @@ def signal_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) ->
         outsider = int(entry["outsider"])
         named = about["outsiders"]
         place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
-        why = _NOISE if _is_of_noise(about) else _STUCK if _is_of_replicates(about) else "the best fit does not fit"
+        why = _NOISE if _is_of_noise(about) else _STUCK if _is_of_replicates(about) else "even the best fit is rejected"
         what = f"Labels are withheld: {why}" if gate == WITHHELD else "Nothing in the bank fits"
         return f"{what}{_misfit(about, entry)}{place}.{_at_larger_errors(about, entry)}"
     unit = f" {about['unit']}" if about["unit"] else ""
@@ -272,13 +273,13 @@ def map_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> st
     if share is None:
         raise MisuseError("rate", "be given when the map is made, for a second layer", Clause("there is none"))
     if not STATEMENTS[entry["share_label"]].any():
-        return f"Nothing is stated of this signal where at most {share['rate']:g} of all that is stated may be false."
-    rest = f"{share['statements']:,} signals of which something is stated: the expected share of false ones is at most"
+        return f"No statement on this signal if at most {share['rate']:g} of all statements of the map may be false."
+    rest = f"{share['statements']:,} signals with a statement; their expected share of false ones is at most"
     return f"{_fields(about, entry, 'share_')} One of {rest} {share['rate']:g}."
 
 
-_NOISE = "what should be noise alone is not the noise that is stated"
-_STUCK = "all that is left has too few replicates to be excluded"
+_NOISE = "the residual noise contradicts the stated noise"
+_STUCK = "every remaining element has too few replicates to be excluded"
 
 
 def _is_of_replicates(about: dict[str, Any]) -> bool:
@@ -312,10 +313,10 @@ def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]]
         Label.FINE: f"{region['name']}: {names}.",
         Label.GROUP: f"{region['name']}: one of {names}{where}.",
         Label.ABSENT: f"{region['name']}: nothing.",
-        Label.LOCAL_AMBIGUOUS: f"{region['name']}: one of {names}, which are apart.",
+        Label.LOCAL_AMBIGUOUS: f"{region['name']}: one of {names}, which lie apart.",
         Label.SUPPORT_AMBIGUOUS: f"{region['name']}: nothing, or one of {names}.",
     }
-    return words.get(label, f"{region['name']}: nothing is said.")
+    return words.get(label, f"{region['name']}: no statement.")
 
 
 def kept_elements(about: dict[str, Any], number: int, kept: NDArray[np.uint8]) -> list[str]:

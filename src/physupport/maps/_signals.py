@@ -35,7 +35,7 @@ class Signals:
 
     @property
     def count(self) -> int:
-        """How many signals."""
+        """The number of signals."""
         return prod(self.shape)
 
     @property

@@ -102,17 +102,17 @@ _SAME = ("shape", "block", "level", "arrays", "regions", "slots", "outsiders", "
 
 
 def damaged(path: Path, found: str, remedy: str = _AGAIN) -> MisuseError:
-    """A file of a map that is not what was written."""
+    """Make the error for a file of a map that differs from what was written."""
     return MisuseError(str(path), "be as the map was written", found, remedy)
 
 
 def is_own(path: Path) -> bool:
-    """True of a file that is no link: no run makes links."""
+    """True if a path is a file and no link, as runs make no links."""
     return path.is_file() and not path.is_symlink()
 
 
 def file_bytes(path: Path, size: int | None = None) -> bytes:
-    """All of a file, which must have this size if one is given."""
+    """Read a file; raise unless it has the given size."""
     try:
         if not is_own(path):
             raise damaged(path, "a link" if path.is_symlink() else "no file")
@@ -158,7 +158,7 @@ def check_same_about(path: Path, earlier: dict[str, Any], about: dict[str, Any])
 
 def check_entries(path: Path, name: str, values: NDArray[Any], about: dict[str, Any]) -> None:
     """Refuse numbers of labels, groups, gates, levels and explanations that there are none of."""
-    groups = [max(1, len(region["groups"])) for region in about["regions"]]  # what is not asked about stays 0
+    groups = [max(1, len(region["groups"])) for region in about["regions"]]  # what is not tested stays 0
     most = {
         "label": len(about["labels"]), "group": groups, "gate": len(about["gates"]),
         "evidence": len(about["levels"]) + 1, "best": about["slots"]["shape"][0],
@@ -246,7 +246,7 @@ class Store:
             return cls(folder, check_about(path, document(path)))
 
     def write_about(self) -> None:
-        """In one step, so that a kill leaves the old or the new one whole."""
+        """Write the description in one step, so that an interrupted write leaves the old one whole."""
         _write(self.folder / _ABOUT, dumped(self.about).encode("utf-8"))
 
     @property
@@ -311,7 +311,7 @@ class Store:
         return tuple(name for name in self.names if name in known)
 
     def array(self, name: str) -> NDArray[Any]:
-        """All of an array; entries that are not written yet are 0."""
+        """Read an array; entries that are not written yet are 0."""
         dtype, further = self._form(name)
         shape = (*self.blocks.shape, *further.values())
         try:

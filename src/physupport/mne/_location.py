@@ -90,7 +90,7 @@ class Location:
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """All sources of these, each once."""
+        """The distinct sources of these sets."""
         return tuple({place.source: place for each in self.sets for place in each}.values())
 
     @property
@@ -116,7 +116,7 @@ class Location:
 
     @property
     def sentence(self) -> str:
-        """The answer in plain words."""
+        """Return the answer in plain words."""
         sure = f"with probability at least {100 * (1 - self.report.level):g} %"
         sources = self._sources_in_words()
         if self.report.status == "EMPTY":
@@ -124,7 +124,8 @@ class Location:
         doubt = ""
         if self.report.status == "WITHHELD":
             doubt = (
-                f" But the best fit leaves more than noise, so that the model may lack something: {self.report.doubt}"
+                " But the residuals of the best fit are more than noise, so the model may lack something: "
+                f"{self.report.doubt}"
             )
         if not self.places:
             return self.report.sentence
@@ -157,9 +158,10 @@ class Location:
         more = self.setting.counts[1] + 1
         others = f"several sources at once (count={more}), or noise that `noise_cov` does not describe"
         if error is None:
-            return f"No error of the head model up to a sine of {_ERRORS[-1]} explains it: think of {others}."
+            return f"No error of the head model up to a sine of {_ERRORS[-1]} explains the data. Consider {others}."
         return (
-            f"It would fit if the head model were off by a sine of {error:g} (error={error:g}). Else think of {others}."
+            f"A place fits if the head model is wrong by a sine of {error:g} (error={error:g}). Otherwise "
+            f"consider {others}."
         )
 
     @cached_property
@@ -202,11 +204,13 @@ class Location:
         if white.left_out:
             told.append(f"left out as bad or missing: {', '.join(white.left_out)}")
         told.append(f"noise is Gaussian and {white.noise}")
-        places = f"{len(self.setting.chosen)} of {self._n_sources} places were looked at"
+        places = f"{len(self.setting.chosen)} of {self._n_sources} places were tested"
         total = self.setting.grid + self.setting.error
         if total.any():
             middle = float(np.median(self.setting.grid))
-            between = f"95 % of dipoles between them answer as the nearest does, to within a sine of {middle:.3f}"
+            between = (
+                f"95 % of dipoles between them have the lead field of the nearest, to within a sine of {middle:.3f}"
+            )
             model = f"the head model is right to within a sine of {self.setting.error:g}"
             told.append(f"{places}; {between}; {model}")
         else:

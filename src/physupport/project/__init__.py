@@ -1,4 +1,4 @@
-"""From a project file to a report: what `physupport run` does, as functions."""
+"""Run a project file to a report: the steps of `physupport run` as functions."""
 
 import lazy_loader
 

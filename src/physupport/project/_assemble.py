@@ -177,7 +177,7 @@ def _alike(columns: Field, places: Array | None) -> Iterator[tuple[int, int, flo
 
 
 def _gap(one: Field, other: Field, has_sign: bool) -> float:
-    """How far a unit vector is from another, or from the line through it.
+    """The distance of a unit vector from another one, or from the line through it.
 
     Given coefficients have a sign and a phase; random ones have neither.
     """

@@ -350,7 +350,7 @@ class Bumps(Section):
 
 
 def _directions(value: object) -> bool | tuple[float, float]:
-    """All of an array, or the two ends of a range."""
+    """The directions: a whole array, or the two ends of a range."""
     if value is True or value is False:
         return value
     return checked_ends(value)

@@ -361,7 +361,7 @@ def _notes(project: Project, columns: Numbers | None) -> tuple[str, ...]:
         if shift.kind == "shift"
     ]
     notes += [
-        f"Along {name} responses may lie anywhere within half a step of its values, up to errors of second order."
+        f"Along {name} responses may lie anywhere within half a step of its values, up to second-order errors."
         for name in elements.tangents or ()
     ]
     if elements.counted is not None:
@@ -375,6 +375,7 @@ def _notes(project: Project, columns: Numbers | None) -> tuple[str, ...]:
         if elements.is_error_relative:
             off = f"{said} of its value in any channel"
         notes.append(
-            f"Every response may be off by {off}; beyond that the truth may be rejected more often than the level says."
+            f"Every response may differ by {off}. With larger errors, the truth may be rejected more often than "
+            "the level allows."
         )
     return tuple(notes)

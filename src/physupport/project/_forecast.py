@@ -97,7 +97,7 @@ class Forecast:
     protocol: str | None  # its hash, where that was worked out
 
     def sentences(self) -> list[str]:
-        """The same in words."""
+        """Return the same as sentences."""
         settings = f" in {self.settings:,} settings of the parameters" if self.settings > 1 else ""
         nuisances = f", times {self.nuisances:,} nuisance settings" if self.nuisances > 1 else ""
         strengths = " with their strengths" if self.has_strengths else ""
@@ -105,7 +105,7 @@ class Forecast:
         return [
             f"{_counted(self.explanations, 'explanation')}: {_counted(self.states, 'dictionary state')}{settings}, "
             f"times {_counted(self.supports, 'support')}{strengths}{nuisances}.",
-            f"Asked about: {_named(self.regions)}; at most {_counted(self.queries, 'query', 'queries')}.",
+            f"Question about: {_named(self.regions)}; at most {_counted(self.queries, 'query', 'queries')}.",
             *(sentence for stream in self.streams for sentence in (_stream_sentence(stream), *stream.doubts)),
             self._time(),
             f"{memory} of memory beyond the program itself and the files that are mapped.",
@@ -116,7 +116,7 @@ class Forecast:
 
     def _time(self) -> str:
         if self.seconds is None:
-            return "How long it takes was not tried: the bank, or one of its laws, is too large for a dry run."
+            return "The computing time was not measured: the bank, or one of its laws, is too large for a dry run."
         return (
             f"About {_duration(self.seconds)}, measured with a few explanations on rows that the laws make and after "
             "compilation; what the queries find can make it less."
@@ -125,8 +125,7 @@ class Forecast:
 
 _HASH = "The hash of the protocol, to be deposited before the held-out rows are read"
 _NO_HASH = (
-    "The hash of the protocol was not worked out, as that takes all explanations: `--dry-run --hash` does it, however "
-    "long it takes."
+    "The hash of the protocol was not computed, because that needs all explanations: `--dry-run --hash` computes it."
 )
 
 
@@ -206,7 +205,7 @@ def _stream(protocol: AnalysisProtocol, name: str, table: Table, proposed: Propo
     law = plan.law.completed(bank)
     split = protocol.split(name, len(table.values))
     rows = as_pairs(table.values) if law.is_complex else table.values
-    doubts = [f"All {name} rows judge, so that none was looked at."]
+    doubts = [f"All {name} rows judge, so none of them was read."]
     if len(split.proposal):
         what = f"the {name} rows look as this law makes them"
         doubts = [f"Whether {what} was not tried: there are too many explanations for it."]
@@ -354,7 +353,7 @@ def _named(regions: tuple[str, ...]) -> str:
 
 
 def _part(physical: Physical, chosen: IntArray, settings: IntArray) -> Physical:
-    """Some elements in some settings."""
+    """The bank of some elements in some settings."""
     library = physical.library
     count = len(physical.library.ids)
     grid = physical.settings
@@ -400,7 +399,7 @@ def _doubts(part: ProposedStream) -> Iterator[str]:
     expected = _strength_of_mean(made)
     cosine = rows.mean(axis=0) @ made.mean(axis=0)
     if expected > _DEVIATIONS and seen < _DEVIATIONS:
-        yield f"The {name} rows average to zero, {best} do not: their coefficients may vary from row to row."
+        yield f"The {name} rows average to zero, but {best} do not: the coefficients may vary from row to row."
     elif expected > _DEVIATIONS and cosine < 0.0:
         yield f"The {name} rows point the other way than {best}: their sign may have been turned."
     with np.errstate(over="ignore", invalid="ignore"):
@@ -414,7 +413,7 @@ def _doubts(part: ProposedStream) -> Iterator[str]:
 
 
 def _strength_of_mean(rows: Array) -> float:
-    """How many standard deviations the mean of rows is off zero, all channels together."""
+    """The distance of the mean of rows from zero, in standard deviations of all channels together."""
     n, q = rows.shape
     spread = rows.var(axis=0)
     squares = n * np.divide(rows.mean(axis=0) ** 2, spread, out=np.zeros(q), where=spread > 0.0)
@@ -444,7 +443,7 @@ def _stream_sentence(stream: StreamForecast) -> str:
 
 
 def _counted(count: int, noun: str, several: str = "") -> str:
-    """So many of a thing."""
+    """Write a number with its noun in the right form."""
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 

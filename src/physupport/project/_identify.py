@@ -137,7 +137,7 @@ def _reported(
 
 
 def _argument(name: str) -> str:
-    """How a key of the project file is called as an argument."""
+    """The argument in Python for a key of the project file."""
     key = name.removeprefix("project.toml: ")
     arguments = {"data.deployment.file": "spectrum", "unlisted.peaks": "unlisted"}
     found = (argument for start, argument in arguments.items() if key.startswith(start))

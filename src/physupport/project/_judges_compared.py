@@ -44,14 +44,14 @@ class JudgeForecast:
     unit: str = ""
 
     def sentence(self) -> str:
-        """The same in words."""
+        """Return the same as sentences."""
         if self.kept is None or self.elements is None:
             return f"{self.judge}: cannot be asked here; {self.why}"
         apart = f", {self.extent:.3g}{self.unit and ' '}{self.unit} apart at most" if self.extent else ""
         return (
             f"{self.judge}: would leave {100.0 * self.kept:.3g} % of the explanations, {self.elements:.3g} of the "
             f"{self.possible} {self.things} of {self.region}{apart} (means of {self.data_sets} simulated data sets; "
-            f"the truth kept in {self.truth_kept} of them; {self.seconds:.2g} s each)"
+            f"the truth not rejected in {self.truth_kept} of them; {self.seconds:.2g} s each)"
         )
 
 
@@ -146,14 +146,14 @@ def comparison_notes(
     taken = [forecast.judge for forecast in forecasts if forecast.kept is not None]
     *made, last = filter(None, (_coefficients(assembled, strength), _noise(assembled), *_left_out(assembled)))
     made_with = " and ".join(filter(None, (", ".join(made), last)))
-    notes = [f"Rows were made with {made_with}.", "No row of the data was used, only their number."]
+    notes = [f"Rows were made with {made_with}.", "Only the number of data rows was used, not their values."]
     if settings.elements.replicates is not None:
         notes += [
-            "The judge conformal had measured spectra of units that were kept from it, other judges rows with exactly "
-            "the responses that are listed: how far measured ones are off these is what replicates show to it alone."
+            "The judge conformal was tried on measured spectra of left-out units, other judges on rows with exactly "
+            "the listed responses: only replicates show how far measured responses differ from these."
         ]
     if len(taken) > 1:
-        now = "it names" if settings.judge else "unless it names one, this is"
+        now = "it names" if settings.judge else "without that, the run takes"
         notes.append(f"Name the judge in the file before the run: {now} {assembled.protocol.judge.kind}.")
     elif taken == [assembled.protocol.judge.kind]:
         notes.append("No other judge takes rows like these.")
@@ -161,7 +161,7 @@ def comparison_notes(
 
 
 def _coefficients(assembled: Assembled, strength: float) -> str:
-    """How strong what is active was."""
+    """State the strengths of the simulated sources."""
     law = assembled.protocol.streams["deployment"].law
     settings = assembled.project.settings
     if not law.is_linear:
@@ -179,7 +179,7 @@ def _coefficients(assembled: Assembled, strength: float) -> str:
 
 
 def _noise(assembled: Assembled) -> str:
-    """How much of it, unless that is said already, or rows are counts."""
+    """State the noise of the simulated rows, unless it is stated already or rows are counts."""
     noise = assembled.project.settings.data.deployment.noise
     law = assembled.protocol.streams["deployment"].law
     if law.is_counted or not law.is_linear:

@@ -123,7 +123,7 @@ class LineElements(GeneratedElements):
         return {key: value for key, value in usual.items() if key not in file} | {"data": file["data"] | stated}
 
     def columns(self, project: "Project") -> Mapping[str, list[str]]:
-        """Each element in the region of its name."""
+        """Put each element into the region of its name."""
         for name in self.names:
             if name not in project.settings.regions:
                 remedy = f'Leave regions out, or add "{name}" = {{ presence = "optional" }}.'

@@ -149,7 +149,7 @@ _RULES = {
 
 
 def misuse(details: Mapping[str, Any], name: Callable[[str], str]) -> MisuseError:
-    """An error of pydantic as one of ours.  name: key -> how it is called in messages."""
+    """Convert an error of pydantic to one of ours.  name: key -> how it is called in messages."""
     key = _key(details["loc"])
     context = dict(details.get("ctx", {}))
     kind = details["type"]
@@ -212,7 +212,7 @@ class Project:
     learnt: "LearntProject | None" = field(default=None, repr=False, compare=False)
 
     def name(self, key: str) -> str:
-        """How a key is called in messages."""
+        """The name of a key in messages."""
         return _name(self.path, self.overridden, key)
 
     def misuse(self, key: str, rule: str, value: object, remedy: str = "") -> MisuseError:
@@ -269,12 +269,12 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """Where the report goes."""
+        """The folder of the report."""
         return self.file("output.folder", self.settings.output.folder)
 
     @property
     def map_folder(self) -> Path:
-        """Where the map goes; as one that was begun is added to, no link in it may lead elsewhere either."""
+        """The folder of the map; as one that was begun is added to, no link in it may lead elsewhere either."""
         folder = self.file("output.map", self.settings.output.map)
         for link in (each for each in folder.rglob("*") if each.is_symlink()):
             self.file("output.map", str(Path(self.settings.output.map) / link.relative_to(folder)))
@@ -332,7 +332,7 @@ def _name(path: Path, overridden: frozenset[str], key: str) -> str:
 
 
 def _real(path: Path) -> Path:
-    """Where a path leads; unlike the method of a path, links that go in circles are no fault."""
+    """Resolve a path; unlike the method of a path, links that go in circles are no fault."""
     return Path(os.path.realpath(path))
 
 

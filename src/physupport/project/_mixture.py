@@ -42,10 +42,10 @@ def check_noises_told_apart(project: Project, physical: Physical) -> None:
         if spec.noise is not None and len(spec.noise.values) == q > 1:
             raise project.misuse(
                 f"data.{name}.noise",
-                "be told apart: values to try, or one for each of the channels",
-                Clause(f"there are {q} for {q} channels"),
-                'For one a channel write { variance = "file.npy" } with the law gaussian; of values to try take '
-                "another number.",
+                "be either values to try or one variance for each channel",
+                Clause(f"{q} numbers for {q} channels may be both"),
+                'For one variance per channel write { variance = "file.npy" } with the law gaussian. To try values, '
+                "give another number of them.",
             )
 
 
@@ -335,7 +335,7 @@ def noise_notes(project: Project) -> tuple[str, ...]:
 
 
 def judge_note(project: Project, judge: Mapping[str, object]) -> str:
-    """Who judges, where the project leaves that open, and why."""
+    """State the judge that was chosen, and why, if the project names none."""
     law = project.settings.data.deployment.law
     why = f"the usual one for rows of the law {law}"
     if judge["judge"] == "conformal":
@@ -346,7 +346,7 @@ def judge_note(project: Project, judge: Mapping[str, object]) -> str:
         why = "as the truth may lie anywhere in cells, unless elements.exact = true; no other judge takes these"
     elif judge["judge"] != law_named(law).usual_judge:
         why = "as rotations take no responses that are known up to an angle, or mixed without negative parts"
-    return f"The judge is {judge['judge']}, {why}; it assumes: {judge['assumes']}."
+    return f"The judge is {judge['judge']}, {why}. It assumes: {judge['assumes']}."
 
 
 _ELEMENT = "element"
@@ -469,7 +469,7 @@ def replicate_notes(project: Project, replicates: Replicates | None) -> list[str
     notes = []
     if spec.replicate_noise is None:
         notes.append(
-            "replicate_noise is left out: the noise of each signal and of the replicates is measured along the "
+            "replicate_noise is not stated: the noise of each signal and of the replicates is measured along the "
             "channels, and replicates that have less get as much before they are ranked."
         )
     if spec.pool is not None:

@@ -42,7 +42,7 @@ class ReportFolder:
 
     @property
     def new(self) -> Path:
-        """Where the new report is made, and the old one ends."""
+        """The folder in which the new report is written, and to which the old one is moved."""
         return self.hidden / "new"
 
     def make_room(self, n_bytes: int) -> None:
@@ -214,7 +214,7 @@ class Finished:
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
+        """The folder of the files."""
         return self.files[0].parent
 
 

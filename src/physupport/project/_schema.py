@@ -74,7 +74,7 @@ def _distinct_next(offered: list[NextSpec]) -> list[NextSpec]:
 
 
 class Output(Section):
-    """Where the report goes, and the map of many signals."""
+    """The folders of the report and of the map of many signals."""
 
     folder: FileName = "report"
     """text: folder of the report. It is new, or holds an earlier report, which is replaced. The project's folder itself

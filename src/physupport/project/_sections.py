@@ -34,12 +34,12 @@ _LONGEST_NAME = 255
 
 
 def broken(rule: str, value: object, remedy: str = "", key: str = "") -> PydanticCustomError:
-    """A rule of our own that a key breaks, in the words of a `MisuseError`; key: within the table that is checked."""
+    """Make the error for a broken rule, as a `MisuseError` words it; key: within the table that is checked."""
     return PydanticCustomError("rule", "{rule}", {"rule": rule, "value": value, "remedy": remedy, "key": key})
 
 
 def needed(key: str) -> PydanticCustomError:
-    """A key that is required here, within the table that is checked."""
+    """Make the error for a required key, within the table that is checked."""
     return PydanticCustomError("needed", "required", {"key": key})
 
 

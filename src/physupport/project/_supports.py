@@ -169,7 +169,7 @@ _LEAST_ROUNDED = 10**15  # longer numbers are told by their length
 
 
 class BankCounts(NamedTuple):
-    """How large a bank is, while it is only numbers."""
+    """The size of a bank, counted before it is built."""
 
     elements: int
     sets: int  # of elements, over all regions
@@ -180,7 +180,7 @@ class BankCounts(NamedTuple):
 
     @property
     def explanations(self) -> int:
-        """All combinations."""
+        """The number of all combinations."""
         return self.choices * self.settings * self.supports * self.nuisances
 
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Label(StrEnum):
-    """How fine a statement is; each value is the word that appears in reports."""
+    """The label of a statement, from fine to coarse; each value is the word that appears in reports."""
 
     FINE = "FINE"
     GROUP = "GROUP"
@@ -60,7 +60,7 @@ _RANK = {
 @final
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Why a label is safe.
+    """The reason why a label is safe.
 
     universal: true of every possible explanation (eq:universal-truth-predicate); witnesses, if any, are admissible
     explanations that show that nothing finer can come.  witnesses: admissible explanations that contradict each
@@ -246,7 +246,7 @@ class Question(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, object]:
-        """All that defines the question, as JSON can hold it; a protocol hashes it."""
+        """The definition of the question as JSON; a protocol hashes it."""
 
     def answers(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Answer, ...]:
         """The safe answers, one for each field, when U is `possible` and L is `witnessed`, (M,) each.

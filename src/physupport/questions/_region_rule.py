@@ -140,7 +140,7 @@ class AskedRegion:
         return as_flags(members, len(self.elements))
 
     def describe(self) -> dict[str, object]:
-        """All that defines the question about this region."""
+        """The definition of the question about this region."""
         subsets = self.places.subsets
         return ({} if self.places.is_single else {"count": [subsets.low, subsets.high]}) | {
             "region": self.name,

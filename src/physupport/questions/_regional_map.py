@@ -21,7 +21,7 @@ from ._regional_progress import RegionalProgress, Table, entry_table
 class RegionalMap(Question):
     """Which elements of which regions are active.
 
-    rules: what is asked of each region; regions without a rule are not asked about, and None asks for the finest
+    rules: what is asked of each region; regions without a rule are not tested, and None asks for the finest
     single element of every region.  A region that every explanation has is persistent: being there is certain.
     claimed: claims over elements and groups of regions that are asked about, by name.
     """
@@ -64,7 +64,7 @@ class RegionalMap(Question):
         return np.column_stack([column[np.atleast_1d(index)] for column in columns]).astype(np.int64)
 
     def begin(self) -> RegionalProgress:
-        """Nothing witnessed, everything possible."""
+        """Start with nothing witnessed and everything possible."""
         return RegionalProgress(self.asked_regions, self._table)
 
     def reference(self) -> "RegionalMap":

@@ -93,7 +93,7 @@ class RegionState:
         self.refresh()
 
     def lose(self, slot: int) -> None:
-        """No possible explanation has this element (-1: lacks the region) any more."""
+        """Record that no possible explanation has this element (-1: lacks the region) any more."""
         if slot >= 0:
             self.possible_set ^= 1 << slot
         self._queue.append(self)
@@ -108,7 +108,7 @@ class RegionState:
         self._queue.append(self)
 
     def touch(self, _: int) -> None:
-        """Something else that the label depends on has changed."""
+        """Record that something else on which the label depends has changed."""
         self._queue.append(self)
 
     def refresh(self) -> None:
@@ -151,7 +151,7 @@ class RegionState:
         return label, sector, is_exact
 
     def rank_gain(self, slot: int, reaches: bool) -> int:
-        """By how much the rank of the label rises if one explanation with this element alone is rejected."""
+        """The rise of the rank of the label if only one explanation with this element is rejected."""
         possible = self._possible_facts(*self._without(slot), self.reaching[1] > reaches)
         return LABELS[labels(possible, self._witnessed_facts(), self.region)].rank - self.label.rank
 
@@ -310,7 +310,7 @@ class RegionalProgress(Progress):
                 changed(slot)
 
     def reject_all(self, index: IntArray) -> None:
-        """Many explanations leave U, (k,): what follows depends on their set alone."""
+        """Remove explanations (k,) from U, the possible ones; the result depends on their set alone."""
         self.n_possible -= len(index)
         # Regions and thresholds are the first columns, in the order in which they are counted.
         for entries, (_, counts, changed) in zip(self._table, self._rejections, strict=False):
@@ -371,7 +371,7 @@ class RegionalProgress(Progress):
         return max(state.diameter for state in self.states)
 
     def rank_gain(self, e: int) -> int:
-        """By how much the ranks of the labels rise, summed over regions, if e alone is rejected."""
+        """The rise of the ranks of the labels, summed over regions, if only e is rejected."""
         self._refresh()
         gain = 0
         for j, state in enumerate(self.states):
@@ -382,7 +382,7 @@ class RegionalProgress(Progress):
         return gain
 
     def diameter_drop(self, e: int) -> float:
-        """By how much the diameter of U drops if e alone is rejected."""
+        """The drop of the diameter of U, the possible explanations, if only e is rejected."""
         slots = self.slots(e)
         if 1 not in [state.possible[slot] for state, slot in zip(self.states, slots, strict=True)]:
             return 0.0

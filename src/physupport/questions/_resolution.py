@@ -88,11 +88,11 @@ class Resolution(Question):
 
     @property
     def n_explanations(self) -> int:
-        """Each has a place."""
+        """The number of explanations, each of which has a place."""
         return len(self.places)
 
     def begin(self) -> "ResolutionProgress":
-        """No survivor known, nothing eliminated."""
+        """Start with no known survivor and nothing eliminated."""
         return ResolutionProgress(self)
 
     def describe(self) -> dict[str, object]:
@@ -221,7 +221,7 @@ class ResolutionProgress(Progress):
         self._lose(self._place_of[e], 1)
 
     def reject_all(self, index: IntArray) -> None:
-        """Many explanations leave U, (k,): what follows depends on their set alone."""
+        """Remove explanations (k,) from U, the possible ones; the result depends on their set alone."""
         self.n_possible -= len(index)
         for place, count in enumerate(np.bincount(self._asked.places[index]).tolist()):
             if count:
@@ -259,7 +259,7 @@ class ResolutionProgress(Progress):
         return (Answer("resolution", self.label, cell, None, numbers, certificate, self.is_certified),)
 
     def _measure(self, rows: IntArray) -> None:
-        """For each of these places, the farthest one that is not eliminated."""
+        """Find, for each of these places, the farthest one that is not eliminated."""
         away = np.where(self.eliminated, -1.0, self._table[rows])  # (k, P + 1)
         self._farthest_of[rows] = away.argmax(axis=1)
         self._farthest[rows] = away.max(axis=1)

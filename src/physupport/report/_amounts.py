@@ -43,7 +43,7 @@ _REASONS = {
 @final
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much of an element there may be: simultaneously true with all labels and amounts of the report.
+    """The range of the amount of an element: simultaneously true with all labels and amounts of the report.
 
     low, high: of all that is possible; 0 is among it where an explanation without the element is.
     least, most: if the element is there.  Both are None if no single amount agrees with all parts of the data.
@@ -75,7 +75,7 @@ def amounts_json(
 ) -> dict[str, Any] | None:
     """The amounts of all elements that are possible; None without a library, and where nothing is possible.
 
-    possible: (M,) flags.  Explanations that were not asked about are taken as kept: their amounts are possible, too.
+    possible: (M,) flags.  Explanations that were not tested are taken as kept: their amounts are possible, too.
     """
     library = None if bank is None else bank.states.library
     if bank is None or library is None or not possible.any():
@@ -184,7 +184,7 @@ def amounts_sentence(document: Entry) -> str:
 
 
 def missing_sentence(document: Entry) -> str:
-    """Why there are no amounts; empty where there are some, or nothing is possible."""
+    """State why there are no amounts; empty where there are some, or nothing is possible."""
     reason = (document.get("amounts") or {}).get("reason")
     return f"No amounts are given, because {_REASONS[reason]}." if reason else ""
 
@@ -206,7 +206,7 @@ def field_amount(document: Entry, name: str) -> tuple[float, float, str] | None:
 
 
 def amount_remedy(document: Entry, name: str) -> dict[str, Any] | None:
-    """How many times the data would show an element that may be missing; None where the amounts do not tell.
+    """Compute how many times the data would show an element that may be missing; None if the amounts do not tell.
 
     The half width of a range falls about as the root of the data; it must fall below the amount in its middle.  This is
     a forecast for an amount like that, without a guarantee.

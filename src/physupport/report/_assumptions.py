@@ -23,7 +23,7 @@ def where_truth_is(protocol: Entry, *, is_there: bool = True) -> str:
     whole = "boxes and ranges of the cover" if "ranges" in cover else "boxes of the cover"
     ratio = f"signal-to-noise ratio of {'at most ' if is_there else ''}{cover['snr']:g}"
     if is_there:
-        return f"the truth lies in the {whole}, at a {ratio}, and is in the bank in all else"
+        return f"the truth lies in the {whole}, at a {ratio}, and is otherwise in the bank"
     others = "differs from every bank entry in some other setting"
     return f"the truth is not in the {whole}, is above its {ratio}, or {others},"
 
@@ -90,12 +90,12 @@ def cover_sentence(protocol: Entry) -> str:
         # All elements of a region that are active at once share one strength.
         shared = ", the same of all elements there" if part["most"] > 1 else ""
         parts.append(f"{what} {part['low']:g} to {part['high']:g}{shared}")
-    proof = "" if cover["bounds"] == "proven" else " Bounds of the responses were given, and are not proven here."
+    proof = "" if cover["bounds"] == "proven" else " The bounds of the responses were given and are not proven here."
     law = f"eta {cover['eta']:.3g}" if cover["is_shift"] else f"kappa {cover['kappa']:.3g}"
     law += " of places alone" if "ranges" in cover else ""
     return (
-        f" Elements are cells that fill boxes ({'; '.join(parts)}); the level {cover['asked']!r} holds "
-        f"anywhere in these because the judge ran at {protocol['level']:.4g} ({law}).{proof}"
+        f" Elements are cells that fill the boxes ({'; '.join(parts)}). The level alpha = {cover['asked']!r} holds "
+        f"anywhere in the boxes, because the judge ran at {protocol['level']:.4g} ({law}).{proof}"
     )
 
 
@@ -159,7 +159,7 @@ def withheld_by_noise(document: Entry) -> Entry | None:
 
 
 def why_withheld(document: Entry) -> str:
-    """Why no label is given where the rows refute a premise; empty where the best explanation itself is rejected."""
+    """State which premise the rows refute, so that no label is given; empty if the best explanation is rejected."""
     noise = withheld_by_noise(document)
     return rests_on_stuck(document) or (f"the rows refute {refuted_premises(noise)}" if noise else "")
 
@@ -181,13 +181,13 @@ def is_of_scatter(finding: Entry) -> bool:
 def refuted_premises(finding: Entry) -> str:
     """The premises that cannot all be true: too little energy refutes the noise alone."""
     if float(finding.get("ratio", 1.0)) < 1.0:
-        return "the noise that is stated"
-    other = "they share one mean" if is_of_scatter(finding) else "the bank has all that is there"
-    return f"the noise that is stated, or that {other}"
+        return "the stated noise"
+    other = "they share one mean" if is_of_scatter(finding) else "the bank contains everything that is present"
+    return f"the stated noise, or the assumption that {other}"
 
 
 def refuted_sentence(finding: Entry) -> str:
-    """How far off the stated noise is, and what that may come from."""
+    """State the error of the stated noise and its possible reasons."""
     ratio = float(finding.get("ratio", 1.0))
     times = f"{ratio:.3g} times" if "ratio" in finding else "not"
     beside = "the rows do not share one mean" if is_of_scatter(finding) else _OUTSIDE
@@ -195,12 +195,12 @@ def refuted_sentence(finding: Entry) -> str:
     if ratio < 1.0:
         why = "it is stated too large, or the rows were scaled, averaged or smoothed."
     return (
-        f" {sentence_of(plain(str(finding['place']))).removesuffix('.')} has {times} the variance of the noise that is "
-        f"stated ({probability(finding['p'])}): {why}"
+        f" {sentence_of(plain(str(finding['place']))).removesuffix('.')} has {times} the variance of the stated "
+        f"noise ({probability(finding['p'])}): {why}"
     )
 
 
-_OUTSIDE = "something is there that the bank does not have"
+_OUTSIDE = "something is present that the bank does not contain"
 
 
 def strength_sentence(document: Entry) -> str:
@@ -211,10 +211,10 @@ def strength_sentence(document: Entry) -> str:
         return ""
     p = probability(looked["p"])
     if not looked["is_off"]:
-        return f" The strength of the rows agrees with an explanation that is left ({p}{threshold_words(gate)})."
+        return f" The strength of the rows agrees with a remaining explanation ({p}{threshold_words(gate)})."
     # What a strength is compared with contains the noise.
-    why = "its strengths, the noise, or that anything is there, may not be right"
-    return f" But the rows are {plain(str(looked['place']))} along one of its elements ({p}): {why}."
+    why = "its strength, its presence or the noise may be wrong"
+    return f" But along one of its elements, the rows are {plain(str(looked['place']))} ({p}): {why}."
 
 
 def strengths_beside(document: Entry) -> str:
@@ -231,14 +231,14 @@ def threshold_words(gate: Entry) -> str:
 
 # What each kind of noise assumes, as `NoiseShape` has them.
 _SHAPES = {
-    "low rank": "assumed to be white, with up to {rank} further directions of any shape and strength",
+    "low rank": "assumed to be white, plus at most {rank} components of any shape and strength",
     "diagonal": "assumed to be independent between channels, with a variance of its own in each{most}",
     "ar": "assumed to be correlated along the axis, as an autoregression of order 1 with any correlation "
     "from {between[0]:g} to {between[1]:g}",
     "any": (
-        "not assumed to be white: it may have any covariance, and responses any error, as long as no direction beside "
-        "the active responses has more than {ratio:g} times the least variance that is left along these once all "
-        "beside them is known"
+        "not assumed to be white. Its covariance and the errors of the responses may be any, within one bound: the "
+        "variance in any direction beside the active responses is at most {ratio:g} times the least conditional "
+        "variance along these responses, given everything beside them"
     ),
 }
 
@@ -251,8 +251,8 @@ def noise_sentences(document: Entry) -> str:
     freedoms = [*filter(None, (stream["law"].get("covariance_freedom") for stream in protocol["streams"]))]
     if freedoms:
         said = (
-            f" The covariance of the noise is estimated from rows without a signal ({freedoms[0]} degrees of freedom), "
-            f"which are assumed to have the same noise; the level accounts for the errors of the estimate."
+            f" The covariance of the noise is estimated from rows without a signal ({freedoms[0]} degrees of freedom). "
+            f"These rows are assumed to have the same noise; the level accounts for the errors of the estimate."
         )
     for stream in protocol["streams"]:
         shape = stream["law"].get("noise_shape")
@@ -265,7 +265,9 @@ def noise_sentences(document: Entry) -> str:
         said += " These rows cannot test the stated noise, which is assumed to be right."
     zeros = gate.get("zero_rows", 0)
     if zeros:
-        said += f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: was anything measured?"
+        said += (
+            f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: check that they were measured."
+        )
     looked = gate.get("whiteness")
     if looked:
         opening = "largest autocorrelation at " if looked["part"] == "lags" else ""
@@ -289,8 +291,8 @@ def cell_sentence(document: Entry) -> str:
     ]
     if not left:
         asked = gate.get("asked")
-        return "" if asked is None else f" The search asked about {asked} cells and points."
-    return f" The data leave {listed(left)}, found by asking about {gate['asked']} cells and points of their box."
+        return "" if asked is None else f" The search tested {asked} cells and points."
+    return f" The data allow {listed(left)}. The search tested {gate['asked']} cells and points of the box."
 
 
 def width_sentence(document: Entry) -> str:
@@ -301,7 +303,7 @@ def width_sentence(document: Entry) -> str:
     laws = [stream["law"] for stream in protocol["streams"]]
     settings = [*_settings(document)]
     told = [*settings, *(part for law in laws for part in _mixed(law, "cover" in protocol, bool(settings)))]
-    return f" For its responses that means: {'; '.join(told)}." if told else ""
+    return f" Assumed of the responses: {'; '.join(told)}." if told else ""
 
 
 def _settings(document: Entry) -> Iterator[str]:
@@ -312,7 +314,7 @@ def _settings(document: Entry) -> Iterator[str]:
     for name, column in zip(states["names"], real(states["values"], None, None).T, strict=True):
         values = {*column.tolist()}
         if name == "variant":
-            yield f"one of {len(values)} variants is right, for all elements alike"
+            yield f"one of {len(values)} variants is right, the same for all elements"
         elif len(values) > 1:
             yield f"{plain(name)} is one of {len(values)} values, {min(values):g} to {max(values):g}"
 
@@ -321,7 +323,7 @@ def _mixed(law: Entry, is_covered: bool, has_values: bool) -> Iterator[str]:
     """The shapes that a law leaves open; a cover describes its own tangents."""
     kind = LAWS.get(str(law.get("kind")))
     if "error" in law and kind is not None:
-        yield f"each is off the one listed by at most {kind.error_words.format(_error(law['error']))}"
+        yield f"each response differs from the listed one by at most {kind.error_words.format(_error(law['error']))}"
     ranges = law.get("ranges", {})
     if ranges and not is_covered:
         halves = real(ranges["halves"], None, None)
@@ -332,33 +334,41 @@ def _mixed(law: Entry, is_covered: bool, has_values: bool) -> Iterator[str]:
         low, high = min(parameter["values"]), max(parameter["values"])
         yield f"{plain(parameter['called'] or parameter['kind'])} lies anywhere from {low:g} to {high:g}"
     if "relative_error" in law:
-        yield f"each is off the one listed by at most {_error(law['relative_error'])} of its value in any channel"
+        yield (
+            f"each response differs from the listed one by at most {_error(law['relative_error'])} of its value "
+            "in any channel"
+        )
     if "counted" in law:
         least, most = min(law["counted"]), max(law["counted"])
-        yield f"each was counted itself, {least:.3g} to {most:.3g} counts in all, whose noise is allowed for"
+        yield f"each response is itself a record of {least:.3g} to {most:.3g} counts, whose noise is allowed for"
     if "unlisted" in law:
         shape = law["unlisted"].get("shape", (0, 0))
         count = int(shape[-1])
-        mix = f"is a mix without negative parts of {count} generic responses"
+        mix = f"is a nonnegative mixture of {count} generic responses"
         if len(shape) > 2:
-            columns = f", each a mix of {1 + int(shape[0])} columns" if shape[0] else ""
+            columns = f", each a mixture of {1 + int(shape[0])} columns" if shape[0] else ""
             mix = f"has one of {count} generic responses{columns}"
-        yield f"something unlisted, if it is there, {mix}"
+        yield f"something unlisted, if present, {mix}"
     if "half_steps" in law:
         if not is_covered:
             steps = " and ".join(f"{step:g}" for step in law["half_steps"])
-            between = f"or, between values, at most {steps} off one of them, where responses are nearly straight"
-            width = f"each is off the one listed by at most {steps} of its width, such as that of an interpolation"
+            between = f"they may lie between these values, at most {steps} from one, where responses are nearly linear"
+            width = (
+                f"each response differs from the listed one by at most {steps} of its width, such as by interpolation"
+            )
             yield between if has_values else width
     elif law.get("is_between"):
         count = 1 + int(law["variants"].get("shape", (0,))[0])
-        yield f"each lies, in every channel, between the least and the largest of {count} variants of its element"
+        yield (
+            f"each response lies, in every channel, between the smallest and the largest of {count} variants of "
+            "its element"
+        )
     elif "variants" in law:
         count = 1 + int(law["variants"].get("shape", (0,))[0])
         # Amounts are never negative.
         is_cone = law.get("is_cone") or (kind is not None and kind.is_counted)
-        parts = "without negative parts" if is_cone else "of either sign"
-        yield f"each is a mix of the {count} variants of its element, {parts}"
+        parts = "nonnegative coefficients" if is_cone else "coefficients of either sign"
+        yield f"each response is a mixture of the {count} variants of its element, with {parts}"
 
 
 def _error(error: float | Entry) -> str:
@@ -379,11 +389,11 @@ def besides(document: Entry) -> str:
 
 
 def rests_on_stuck(document: Entry) -> str:
-    """Why no label is given where nothing is left but elements that nothing could exclude; empty elsewhere."""
+    """State why no label is given if only elements remain that nothing could exclude; empty elsewhere."""
     gate = gate_of(document)
     if not gate.get("is_withheld") or not gate.get("cannot_exclude"):
         return ""
-    return f"nothing is left but {listed(gate['cannot_exclude'])}, which no signal could exclude: too few replicates"
+    return f"nothing remains but {listed(gate['cannot_exclude'])}, which no signal could exclude: too few replicates"
 
 
 def stuck_sentence(document: Entry) -> str:
@@ -398,8 +408,8 @@ def stuck_sentence(document: Entry) -> str:
     told = [f"{plain(name)} ({' and '.join(map(str, counts[name]))})" for name in gate["cannot_exclude"]]
     needed = ceil(1.0 / (level * max(share, 1.0 - share)) - 1.0 - 1e-9)
     return (
-        f" Cannot be excluded, whatever the signal: too few replicates of {cut(told)}; {needed} units or more are "
-        f"needed at this level."
+        f" No signal can exclude {cut(told)}: each has too few replicate units (in brackets), and this level needs "
+        f"{needed} or more."
     )
 
 
@@ -415,8 +425,8 @@ def unlisted_sentence(document: Entry) -> str:
         return f"{said} is excluded ({p}), if its group is exchangeable with those of the library."
     if found["smallest_p"] > level:
         needed = ceil(2.0 / level - 1.0 - 1e-9)
-        return f"{said} cannot be excluded: that takes {needed} groups or more at this level, and single elements."
-    return f"{said} is not excluded ({p}, excluded at {level:g} or below)."
+        return f"{said} cannot be excluded: this level needs {needed} groups or more, and explanations of one element."
+    return f"{said} is not excluded ({p}, threshold {level:g})."
 
 
 # So many times the deviation of the replicates, with what is stated, a signal may have without a remark.
@@ -431,16 +441,16 @@ def replicate_noise_sentence(document: Entry) -> str:
     signal = float(noise["signal"])
     own = float(noise["replicates"])
     found = (
-        f"measured along the channels, the signal has noise of deviation {signal:.3g}, and the median replicate "
-        f"{own:.3g} at its scale"
+        f"the noise along the channels has standard deviation {signal:.3g} in the signal and {own:.3g} in the median "
+        f"replicate, scaled to the signal"
     )
     if noise["stated"] is None:
-        added = "noise was added to replicates that have less" if signal > own else "little or no noise was added"
-        return f" {sentence_of(found)}: {added} (replicate_noise is left out)."
+        added = "replicates with less noise received more" if signal > own else "replicates received little or no noise"
+        return f" {sentence_of(found)}. Because replicate_noise is not stated, {added} before ranking."
     if signal > _MUCH * float((own**2 + max(noise["stated"]) ** 2) ** 0.5):
         return (
-            f" But {found}, more than replicate_noise adds: what is there may be excluded for its noise. "
-            f"Leave replicate_noise out, or write replicate_noise = {signal:.3g}."
+            f" But {found}. This is more than replicate_noise adds, so the true element may be excluded for its noise: "
+            f"leave replicate_noise out, or write replicate_noise = {signal:.3g}."
         )
     return ""
 
@@ -453,52 +463,55 @@ def left_sentences(outcome: Entry) -> str:
         who = "1 explanation was" if count == 1 else f"{count} explanations were"
         spent = f"the budget of {count_of_queries(outcome['budget'])} is spent"
         reasons = {"BUDGET": spent, "STOPPED": "the run was stopped"}
-        why = reasons.get(outcome["ending"], "the run was to stop with the labels")
-        said = f" {who} not asked about, because {why}."
+        why = reasons.get(outcome["ending"], "the run was set to stop once all labels were settled")
+        said = f" {who} not tested, because {why}."
     count = outcome["indeterminate"]
     if count:
-        who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
-        said += f" {who} INDETERMINATE, so what {it} about is kept."
+        who, what = (
+            ("1 verdict is", "its explanation") if count == 1 else (f"{count} verdicts are", "their explanations")
+        )
+        said += f" {who} INDETERMINATE, so {what} cannot be excluded."
     return said
 
 
 def why_open(outcome: Entry) -> str:
-    """Why there is no more, and what would change that."""
+    """State why the report certifies no more, and what would change that."""
     is_unconfirmed = outcome["is_certified"] and not outcome["witnessed"]
     if is_exhausted(outcome):
         return _why_exhausted(outcome, is_unconfirmed)
     if is_unconfirmed:
         return (
-            "no explanation has yet been confirmed; raise the budget to find out whether one will be. What is said "
-            "holds for everything still possible."
+            "no explanation has yet been confirmed; raise the budget to find out whether one will be. The "
+            "statements hold for every explanation that is still possible."
         )
     match outcome["ending"]:
         case "BUDGET":
             return (
-                f"the budget of {count_of_queries(outcome['budget'])} is spent. A larger one may settle what is open, "
+                f"the budget of {count_of_queries(outcome['budget'])} is spent. A larger budget may settle what "
+                "is open, "
                 f"if the data allow a label that was asked for."
             )
         case "STOPPED":
             return "the run was stopped. Continue it to settle what is open."
     return (
-        "the policy has nothing left to ask. If the data allow a label that was asked for, another policy may settle "
+        "the policy has no query left. If the data allow a requested label, another policy may settle "
         "what is open; if not, only more rows or a question that asks for less would."
     )
 
 
 def _why_exhausted(outcome: Entry, is_unconfirmed: bool) -> str:
-    """Everything possible was asked about, so that no further query can change anything."""
+    """State why the report is open after every possible explanation was tested."""
     precision = "Arithmetic of higher precision may decide them; more queries would not."
     if is_unconfirmed:
         return (
-            f"no explanation could be confirmed: everything possible was asked about, with indeterminate verdicts. "
-            f"What is said holds for everything still possible. {precision}"
+            f"no explanation could be confirmed: every possible explanation was tested, with indeterminate verdicts. "
+            f"The statements hold for every explanation that is still possible. {precision}"
         )
     if outcome["indeterminate"]:
         number = outcome["indeterminate"]
         return f"nothing is left to ask; verdicts that are indeterminate: {number}. {precision}"
     return (
-        "everything possible was asked about, and what survives allows no label that was asked for. More rows or a "
+        "every possible explanation was tested, and the remaining ones allow no requested label. More rows or a "
         "question that asks for less may change this; more queries would not."
     )
 

@@ -62,7 +62,7 @@ def _names(field: "FieldReport") -> list[str]:
 
 
 def _unsupported(field: "FieldReport", report: "Report") -> list[dict[str, str]]:
-    """Each element alone, where others are possible as well; any statement where nothing may be said."""
+    """List the statements that the report does not support: each element alone, or any statement."""
     if report.status in _SILENT:
         why = report.doubt or report.sentence
         return [{"about": field.field, "statement": f"anything about {field.field}", "why": why}]

@@ -116,7 +116,7 @@ def staircase_json(
 ) -> dict[str, Any] | None:
     """The answers at every error of the responses, from the verdicts of a run that asked about every explanation.
 
-    None if the judge has no verdicts at other errors, if an explanation was not asked about, if labels are withheld,
+    None if the judge has no verdicts at other errors, if an explanation was not tested, if labels are withheld,
     and in a cover, whose cells are sized for exact responses.
     """
     if judge.error is None or len(queries) < question.n_explanations or is_withheld(gate) or is_cover:
@@ -209,9 +209,9 @@ def _explanation(trace: Trace, query: int, field: str) -> dict[str, Any]:
 def _sets(trace: Trace) -> list[dict[str, Any] | None]:
     """An entry for each answer; None where explanations say nothing of the field.
 
-    kept: all that an explanation has which was asked about and not rejected, with the one of the smallest upper bound
+    kept: all that an explanation has which was tested and not rejected, with the one of the smallest upper bound
     of the margin, of equal ones the first of the bank; in the order of these bounds, and null where nothing is
-    there.  not_asked: all that only explanations have which were not asked about.  extent: the largest distance within
+    there.  not_asked: all that only explanations have which were not tested.  extent: the largest distance within
     what is kept.  box: where elements are cells, the smallest around all that is possible.
     """
     question = trace.question
@@ -252,7 +252,7 @@ def _name(column: FieldValues, number: int) -> str | None:
 
 
 def _unasked(trace: Trace) -> dict[str, FieldValues]:
-    """The statements of explanations that were not asked about, each once, found a block at a time."""
+    """The statements of explanations that were not tested, each once, found a block at a time."""
     unasked = trace.brackets().unqueried()
     question = trace.question
     columns = {

@@ -46,14 +46,14 @@ def misfit_sentence(entry: Entry) -> str:
         f"{entry['explanation']} expects of them ({off} standard deviations; two-sided probability {_chance(entry)})"
     )
     if not entry["is_misfit"]:
-        return f"{said[:-1]}, told below {MISFIT:g}): no sign of a misfit in their energy."
+        return f"{said[:-1]}, threshold {MISFIT:g}): no sign of a misfit in their energy."
     size, other = ("small", "something active is missing in it") if z > 0.0 else ("large", "the rows were scaled")
     beside = entry.get("beside", "")
     if beside != ("weaker" if z > 0.0 else "stronger"):
         return f"{said}: the noise or the strengths of the bank are too {size}, or {other}."
     # Strengths that are off the other way along an element do not explain what all rows have.
     return (
-        f"{said}, though along an element of what is left they are {beside} than it says: the noise of the bank is too "
+        f"{said}, although along one of its elements they are {beside} than expected: the noise of the bank is too "
         f"{size}, or {other}."
     )
 
@@ -65,7 +65,7 @@ def _judging(entry: Entry) -> str:
 
 
 def _no_energy(entry: Entry) -> str:
-    """Why there is no number."""
+    """State why the energy has no number."""
     if entry["is_beyond_range"]:
         return (
             f"{sentence_of(_judging(entry))} have more energy under explanation {entry['explanation']} than "
@@ -86,7 +86,7 @@ def _chance(entry: Entry) -> str:
 
 
 def outcome_notes(details: Entry) -> list[str]:
-    """Why the outcome is what it is, with figures, and what would change it, beyond the report's own sentence."""
+    """Explain the outcome with figures, and what would change it, beyond the report's own sentence."""
     outcome = details["outcome"]
     misfits = details["misfit"]
     if outcome["status"] == "EMPTY":
@@ -123,15 +123,15 @@ def _why_abstain(outcome: Entry) -> Iterator[str]:
         yield f"Not settled: {cut(outcome['open'])}."
     if unasked and outcome["ending"] in ("BUDGET", "STOPPED"):
         yield (
-            f"{unasked} of {outcome['size']} explanations were not asked about. A budget of {outcome['size']} asks "
-            f"about all of them, and only the rows then decide; what is certified already stays."
+            f"{unasked} of {outcome['size']} explanations were not tested. A budget of {outcome['size']} asks "
+            f"about all of them, and only the rows then decide. Certified labels stay."
         )
     if outcome["indeterminate"]:
-        yield f"Verdicts that the arithmetic left undecided: {outcome['indeterminate']}."
+        yield f"The arithmetic left {outcome['indeterminate']} verdicts undecided."
 
 
 def _doubts(misfits: Sequence[Entry]) -> Iterator[str]:
-    """A report rests on laws; say so where the rows contradict them."""
+    """Warn where the rows contradict the laws on which the report rests."""
     for said in (misfit_sentence(entry) for entry in misfits if entry["is_misfit"]):
         yield f"Take care: {said[0].lower()}{said[1:]} Every label rests on these laws."
 
@@ -144,8 +144,8 @@ def _large(outcome: Entry) -> Iterator[str]:
     resolved = [name for name, left, _ in dimensions if left == 1]
     unresolved = [f"{name} ({left} of {whole})" for name, left, whole in dimensions if left > 1]
     yield (
-        f"Of {outcome['size']} explanations {outcome['witnessed'] + outcome['indeterminate']} are kept and "
-        f"{outcome['size'] - outcome['queries']} were not asked about. Unresolved: {cut(unresolved)}."
+        f"Of {outcome['size']} explanations {outcome['witnessed'] + outcome['indeterminate']} are not rejected and "
+        f"{outcome['size'] - outcome['queries']} are not tested. Unresolved: {cut(unresolved)}."
         + (f" Resolved: {cut(resolved)}." if resolved else "")
     )
 
@@ -169,7 +169,7 @@ def _undecided(fact: Entry) -> str:
     what = (
         "more queries may settle this before more rows do"
         if fact["can_ask"]
-        else "asked about, but the arithmetic leaves it open, and more queries would not settle it"
+        else "they were tested, but the arithmetic leaves them open, and more queries would not settle them"
     )
     is_undecided = "is" if count == 1 else "are"
     return f"{least}{who} explanation {fact['reference']} here {is_undecided} not decided: {what}."
@@ -222,14 +222,14 @@ def _no_rows(fact: Entry) -> str:
 
 
 def field_notes(field: Entry) -> list[str]:
-    """Why elements of a settled field were not asked about."""
+    """State why elements of a settled field were not tested."""
     names = [element["id"] for element in field["elements"] if element["state"] == "not asked"]
     if not names or not field["is_settled"]:
         return []
     it, were = ("it", "was") if len(names) == 1 else ("them", "were")
     is_final = field["is_finest"] or field["label"] in ("FINE", "ABSENT")
     reason = f"no verdict on {it} would change the label" if is_final else "the label stays true whatever the verdict"
-    return [f"{cut(names)} {were} not asked about: {reason}."]
+    return [f"{cut(names)} {were} not tested: {reason}."]
 
 
 FORMAT = "physupport details"
@@ -277,7 +277,7 @@ class Details:
         return str(self.document["report"])
 
     def details(self) -> "Details":
-        """These, so that who draws takes a result and its details alike."""
+        """The details themselves, so that pictures accept a result or its details."""
         return self
 
     @property
@@ -287,7 +287,7 @@ class Details:
 
     @property
     def notes(self) -> list[str]:
-        """Why the outcome is what it is, with figures, and what would change it, beyond the report's own sentence."""
+        """Explain the outcome with figures, and what would change it, beyond the report's own sentence."""
         return outcome_notes(self.document)
 
     def named(self, text: str) -> str:
@@ -303,7 +303,7 @@ class Details:
         return f"Details({self.document.get('title') or 'untitled'}, of report {self.report[:16]})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the outcome in words, what is left, and the measured row with its fits."""
+        """Show in notebooks the outcome in words, what is left, and the measured row with its fits."""
         from ._words import STATUSES
         from .page import pictures_html
 
@@ -365,4 +365,4 @@ class Detailed(Protocol):
     """An object that has details, such as a result."""
 
     def details(self) -> Details:
-        """All that is shown beside its report."""
+        """The details that are shown beside the report."""

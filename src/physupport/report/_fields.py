@@ -97,7 +97,7 @@ def field_views(document: Entry) -> list[dict[str, Any]]:
 
 
 def has_evidence(document: Entry) -> bool:
-    """Where no stream has a numerator, margins are not log evidence."""
+    """True if margins are log evidence: every stream has a numerator."""
     return all(stream["numerator"] for stream in document["protocol"]["streams"])
 
 
@@ -110,11 +110,8 @@ def _vanishes(document: Entry, entry: Entry) -> str:
     low, high = boxes.get(entry["field"], (0.0, 0.0))
     if not known.is_linear or not low <= 0.0 <= high:
         return ""
-    instead = "; absence_threshold asks about a least amount instead" if "thresholds" in laws[0] else ""
-    return (
-        " Its amount may be as small as one likes, so that more data can show that something is there, and never that "
-        f"nothing is{instead}."
-    )
+    instead = "; set absence_threshold to ask about a least amount" if "thresholds" in laws[0] else ""
+    return f" Its amount may be arbitrarily small, so data can show its presence but never its absence{instead}."
 
 
 def answers(document: Entry) -> tuple[str, ...]:
@@ -181,11 +178,11 @@ def _region(view: Entry) -> str:
         case Label.FINE | Label.GROUP | Label.LOCAL_AMBIGUOUS:
             return _present(view, names)
         case Label.SUPPORT_AMBIGUOUS if [plain(each).casefold() for each in names] == [plain(view["field"]).casefold()]:
-            return "present or not is undecided"
+            return "presence is undecided"
         case Label.SUPPORT_AMBIGUOUS:
             what = _either(view, names) + (_where(view, names) if len(names) == 1 or len(names) > MOST_NAMES else "")
             where = "within " if view["cells"] else ""
-            return f"present or not is undecided; if something is there, it is {where}{what}"
+            return f"presence is undecided; if something is there, it is {where}{what}"
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             return f"nothing as strong as {numbers['absence_threshold']:g} is there" if is_weak else "nothing is there"
@@ -198,7 +195,7 @@ def _unlisted(view: Entry) -> str:
     if view["label"] in (Label.FINE, Label.GROUP):
         return f"something is there that the library lacks{_unlisted_where(view)}"
     if view["label"] == Label.SUPPORT_AMBIGUOUS:
-        return "the data allow something that the library lacks, and do not need it"
+        return "the data allow something that the library lacks, but do not require it"
     return "no answer yet"
 
 
@@ -231,23 +228,23 @@ def joined(cells: Mapping[str, Sequence[float]], names: Sequence[str]) -> list[l
 
 
 def _not_asked(view: Entry) -> str:
-    """The possible elements that were not asked about: their names if they are few, else their number."""
+    """The possible elements that were not tested: their names if they are few, else their number."""
     unasked = view["not_asked"]
     if not unasked or view["label"] == Label.ABSENT:
         return ""
     if view["cells"]:
         cells = len(unasked) - unasked.count(None)
         parts = [f"{cells} of these cells"] if cells else []
-        return f" (not asked about: {' and '.join(parts + ['nothing'] * (None in unasked))})"
+        return f" (not tested: {' and '.join(parts + ['nothing'] * (None in unasked))})"
     if len(unasked) > _FEW:
-        return f" ({len(unasked)} {'sets' if view['is_set'] else 'of these'} not asked about)"
+        return f" ({len(unasked)} {'sets' if view['is_set'] else 'of these'} not tested)"
     names = ["nothing" if name is None else name.replace(JOINT, " with ") for name in unasked]
-    return f" (not asked about: {', '.join(map(plain, names))})"
+    return f" (not tested: {', '.join(map(plain, names))})"
 
 
 def _present(view: Entry, names: Sequence[str]) -> str:
-    """Something is there: which, as far as that is known."""
-    # Only witnesses show that the data cannot tell; what was not asked about may still go.
+    """State that something is present, and which elements it may be."""
+    # Only witnesses show that the data cannot tell; what was not tested may still go.
     which = ", and these data cannot tell which" if view["witnesses"] else ""
     group = "" if view["group"] in (None, view["field"]) else plain(view["group"])
     if view["cells"]:
@@ -295,7 +292,7 @@ def _joined(names: Sequence[str], word: str) -> str:
 
 
 def _where(view: Entry, names: Sequence[str]) -> str:
-    """Where one lies, between which ends several on a line do, or how far they lie apart; with their unit."""
+    """State the place of one element, the ends of several on a line, or their largest distance, with the unit."""
     places = [view["places"][name] for name in names if name in view["places"]]
     if view["cells"]:
         return ""
@@ -317,9 +314,9 @@ def sentence(view: Entry) -> str:
     """The long sentence of a field, with its reasons."""
     title = _title(view)
     if view["label"] == Label.EMPTY:
-        return f"{title}: nothing can be said, because no explanation survives."
+        return f"{title}: no statement is possible, because every explanation is rejected."
     if view["certificate"] == "withheld":
-        why = view["withheld"] or "the explanation that fits best is itself rejected"
+        why = view["withheld"] or "even the best-fitting explanation is rejected"
         return f"{title}: no label is given, because {why}."
     if view["unlisted"] is not None:
         return f"{title}: {_unlisted(view)}.{_excluded(view) if Label(view['label']).is_truth_level else ''}"
@@ -329,7 +326,7 @@ def sentence(view: Entry) -> str:
             for part in view["parts"]
             if float(part["margin"][1]) > 0.0
         ]
-        only = f" Kept only because a verdict is INDETERMINATE: {cut(undecided)}." if undecided else ""
+        only = f" Not rejected only because a verdict is INDETERMINATE: {cut(undecided)}." if undecided else ""
         return f"{title}: {_region_reasons(view)}{only}"
     if view["kind"] == "resolution":
         return f"{title}: {_resolution_reasons(view)}"
@@ -346,7 +343,7 @@ def _title(entry: Entry) -> str:
 def _region_reasons(view: Entry) -> str:
     numbers = view["numbers"]
     which = _one_of(view) + _spread_words(view)
-    nothing = "nothing (not asked about)" if None in view["not_asked"] else "nothing"
+    nothing = "nothing (not tested)" if None in view["not_asked"] else "nothing"
     match view["label"]:
         case Label.FINE:
             return f"{which}.{_excluded(view)}"
@@ -374,16 +371,16 @@ def _region_reasons(view: Entry) -> str:
 
 
 def _why_open(numbers: Mapping[str, float], outcome: Entry) -> str:
-    """Why a region has none of the labels asked for: where witnesses contradict each other, no query can mend that."""
+    """State why a region has none of the requested labels; if witnesses contradict each other, no query helps."""
     # Where all that is possible there reaches the threshold, a witness of presence rules ABSENT out as well.
     reaches = numbers["possible_at_threshold"] == numbers["possible_present"]
     if numbers["witnessed_present"] and numbers["witnessed_absent"] and reaches:
         return (
-            "Of the admissible explanations some have it and some lack it, so no query can show that something is "
-            "there, or that nothing is. More rows or a question that asks for less may change this."
+            "Some admissible explanations contain it and others do not, so no query can show presence or absence. "
+            "More rows or a question that asks for less may change this."
         )
     is_wide = numbers["witnessed_spread"] > numbers["tolerance"]
-    far = "Admissible explanations have elements there that lie farther apart than the tolerance, so no query can "
+    far = "Admissible explanations have elements that lie farther apart than the tolerance, so no query can "
     return (f"{far}make it FINE. " if is_wide else "") + sentence_of(why_open(outcome))
 
 
@@ -392,7 +389,7 @@ def _resolution_reasons(view: Entry) -> str:
     upper = above(view["numbers"]["upper"])
     spread = lower if lower == upper else f"at least {lower} and at most {upper}"
     # One survivor alone spreads over nothing: what is bounded is the diameter of survivors and proposal.
-    survivors = "what survives, together with the proposal,"
+    survivors = "the set of the remaining explanations and the proposal"
     match view["label"]:
         case Label.FINE:
             return f"fine; {survivors} lies within {upper}.{_excluded(view)}"
@@ -448,13 +445,13 @@ def _explanation(named: Entry, view: Entry) -> str:
 
 
 def _one_of(view: Entry) -> str:
-    """The elements that may be there: kept, the least evidence against them first, or not asked about."""
+    """The elements that may be there: kept, the least evidence against them first, or not tested."""
     kept = view["kept"]
     others = view["others"]
     if not kept or not others:
-        unasked = " (not asked about)" if others and view["set"] else ""
+        unasked = " (not tested)" if others and view["set"] else ""
         return f"{_among(view, kept or others)}{unasked}"
-    return f"{_among(view, kept)} (kept) or {_among(view, others)} (not asked about)"
+    return f"{_among(view, kept)} (not rejected) or {_among(view, others)} (not tested)"
 
 
 def _among(view: Entry, names: Sequence[str]) -> str:
@@ -465,7 +462,7 @@ def _among(view: Entry, names: Sequence[str]) -> str:
 
 
 def _spread_words(view: Entry) -> str:
-    """How far what may be there lies apart, in the unit of the coordinates, if any, and what else may be there."""
+    """State the largest distance between possible elements, in the unit of the coordinates, and other possibilities."""
     if len(view["cell"]) < 2 or (view["extent"] is None and view["label"] != Label.FINE):
         return str(view["unless"])
     if not view["unit"]:
@@ -505,8 +502,10 @@ def claims_in_words(document: Entry) -> list[tuple[str, str]]:
             case "open":
                 opening = "these data cannot tell whether "
                 said = yes
-                sides = " says so, ".join(map(str, entry["witnesses"]))
-                full = f"The data cannot tell whether this holds: {yes} Explanation {sides} does not."
+                agrees, differs = entry["witnesses"]
+                full = (
+                    f"The data cannot tell whether this holds: {yes} Explanation {agrees} agrees, {differs} does not."
+                )
             case value:
                 opening = "no answer, because "
                 nothing_fits = "nothing in the bank fits these data"

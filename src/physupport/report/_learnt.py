@@ -4,7 +4,7 @@ from ._words import Entry, gate_of, listed, plain
 
 
 def learnt_failure(document: Entry) -> str:
-    """Why no dictionary of the library can have made the calibration rows; empty if one can."""
+    """State why no dictionary of the library can have made the calibration rows; empty if one can."""
     return plain(str(gate_of(document).get("failure", "")))
 
 
@@ -18,8 +18,8 @@ def learnt_sentences(document: Entry) -> str:
     points = listed([f"{plain(each['place'])}" for each in facts["read_as"]])
     angles = max(each["degrees"] for each in facts["read_as"])
     return (
-        f" {_left(facts, unit)} Read as points, the learnt atoms{on} would be {points}{unit}, up to {angles:.2g} "
-        f"degrees from the nearest response, with nothing said of their errors. {_more(facts)}"
+        f" {_left(facts, unit)} Read as points, the learnt atoms{on} would be at {points}{unit}, up to {angles:.2g} "
+        f"degrees from the nearest response; these points carry no guarantee. {_more(facts)}"
     )
 
 
@@ -27,10 +27,11 @@ def _left(facts: Entry, unit: str) -> str:
     rows = f"{facts['n_rows']:,} calibration rows"
     if not facts["is_resolved"]:
         return (
-            f"The {rows} exclude no place: the weakest of the {facts['n_atoms']} atoms does not stand out of the noise."
+            f"The {rows} exclude no place: the weakest of the {facts['n_atoms']} atoms is not distinguishable "
+            "from noise."
         )
     runs = listed([_run(each) for each in facts["left"]]) if facts["left"] else "no place"
-    return f"The {rows} leave {runs}{unit} to the {facts['n_atoms']} atoms."
+    return f"The {rows} restrict the {facts['n_atoms']} atoms to {runs}{unit}."
 
 
 def _run(left: Entry) -> str:
@@ -45,7 +46,7 @@ def _more(facts: Entry) -> str:
     """A sentence on what more calibration rows would do."""
     scale = f"The closest two learnt atoms are s = {facts['scale']:.2g} apart, N s^6 = {facts['information']:.2g}"
     if facts["is_resolved"]:
-        return f"{scale}; four times as many calibration rows would halve what they leave."
+        return f"{scale}; four times as many calibration rows would halve these intervals."
     needed = facts["rows_needed"]
     if needed is None:
         return f"{scale}; no number of such rows would resolve so many atoms in these channels."

@@ -59,18 +59,16 @@ def contradiction_sentence(document: Entry) -> str:
     if not all(each["kept"] for each in streams):
         return f" {sentence_of(said)}"
     if found["common"]:
-        return (
-            f" {sentence_of(said)} Each keeps {found['common']} of them by itself, and all together reject these, too."
-        )
-    return f" The streams contradict each other, as each rejects all that is left of the others: {said}"
+        return f" {sentence_of(said)} {found['common']} explanations survive each stream alone, but not all together."
+    return f" The streams contradict each other, because each rejects every explanation that the others leave: {said}"
 
 
 def _kept_alone(entry: Entry, streams: Sequence[Entry], size: int) -> str:
     nearest = explanation_words(entry["nearest"], entry["says"])
     if entry["kept"] < 2:
-        return f"keep nothing but {nearest}" if entry["kept"] else f"reject all {size} explanations"
+        return f"leave only {nearest}" if entry["kept"] else f"reject all {size} explanations"
     others = " and ".join(f"the {plain(each['stream'])} rows" for each in streams if each is not entry)
-    return f"keep {entry['kept']} of {size} explanations, of which {others} reject {nearest} least"
+    return f"leave {entry['kept']} of {size} explanations; of these, {others} reject {nearest} least clearly"
 
 
 def outcome_sentence(document: Entry) -> str:
@@ -136,11 +134,11 @@ def _withheld(document: Entry) -> str:
     if noise:
         return (
             f"the rows refute {refuted_premises(noise)}, on which every verdict rests.{_missing(document)} "
-            f"The noise of the rows, or one that is left open, would change this."
+            f"To change this, state the noise of the rows, or leave the noise unknown."
         )
     return (
-        f"even the explanation that fits best is rejected, and what is left may be left by accident. A wider bank, or "
-        f"laws that fit the rows, would change this.{_missing(document)}"
+        f"even the best-fitting explanation is rejected, so the remaining ones may remain by accident. A wider bank, "
+        f"or laws that fit the rows, would change this.{_missing(document)}"
     )
 
 
@@ -174,8 +172,8 @@ def doubt_sentence(document: Entry, *, is_short: bool = False) -> str:
 
 # What the parts of a gate look along, and what stands out there is a sign of.
 _PARTS = {
-    "columns": "something that the bank does not have, at {place}",
-    "channels": "something that the bank does not have, most of all at {place}",
+    "columns": "something that the bank does not contain, at {place}",
+    "channels": "something that the bank does not contain, mostly at {place}",
     "lags": "noise or a baseline that neighbouring channels share ({place})",
     "spectrum": "{place}, such as another source or coloured noise",
 }
@@ -194,10 +192,10 @@ def _missing(document: Entry) -> str:
     finding = min(others or gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
     if finding["part"] == "columns" and finding["place"] in element_places(document):
-        sign = f"{finding['place']}, as no explanation of the bank has it: beside others, or with another coefficient"
+        sign = f"{finding['place']} in a combination, or with a coefficient, that no explanation in the bank has"
     elif finding.get("is_own"):
-        sign += ", where the best fit is itself: another place, width or shape of it, or a close neighbour"
-    return f"{said} What the best fit leaves is a sign of {sign} ({probability(finding['p'])})."
+        sign += ", at the best fit itself: its place, width or shape differs, or it has a close neighbour"
+    return f"{said} The residuals of the best fit point to {sign} ({probability(finding['p'])})."
 
 
 def _is_unlike(gate: Entry) -> bool:
@@ -220,13 +218,13 @@ def _passed(document: Entry) -> str:
     parts = {each["part"] for each in gate["findings"]}
     if _is_unlike(gate):
         return (
-            f" But the rows do not look like those of any explanation that is left (p = {finding['p']:.2g}): a law or "
-            f"the bank is wrong, and so may be the statements above."
+            f" But the rows are improbable under every remaining explanation (p = {finding['p']:.2g}): a law or the "
+            f"bank is probably wrong, and the statements above may be wrong too."
         )
     if parts == {"fit"}:
         return (
-            f" The likelihood of all rows together is not unusual for what is left (p = {finding['p']:.2g}"
-            f"{threshold_words(gate)}); this is a single test of all rows, and a misfit in strength, place or shape "
+            f" The likelihood of all rows together is not unusual for a remaining explanation (p = {finding['p']:.2g}"
+            f"{threshold_words(gate)}). This is a single test of all rows, so a misfit in strength, place or shape "
             f"can go unnoticed{_compared(document)}."
         )
     if parts == {"noise"}:
@@ -264,8 +262,8 @@ def _ranked(gate: Entry) -> str:
     least = [f"{p:.3g}" for p in sorted(smallest.values())]
     by = " by explanation" if " " in among else ""
     return (
-        f" Ranked among K = {among} units{by}, so that no p-value is below {_between(least[0], least[-1])}. A misfit "
-        f"is not looked for beyond these ranks."
+        f" The signal is ranked among K = {among} units{by}, so no p-value can be below "
+        f"{_between(least[0], least[-1])}. These ranks are the only test of misfit."
     )
 
 
@@ -295,5 +293,5 @@ def opposed(document: Mapping[str, Any]) -> str:
         for kind, law in mixed[-1]["law"].items() if mixed else ():
             if kind in _FREE:
                 what = f"{_FREE[kind](law)}, in noise of variance {law['noise']:.3g}"
-                said += f" The {stream['name']} rows that propose look like {what}."
+                said += f" The {stream['name']} rows of the proposal look like {what}."
     return said

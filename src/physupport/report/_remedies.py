@@ -85,7 +85,7 @@ def _more_data(fact: Entry) -> str:
     where = fact["channels"]
     best = ""
     if where is not None and where["n"] < where["of"]:
-        best = f"; half of what parts them is in {_run(where)}"
+        best = f"; half of their difference lies in {_run(where)}"
     return f"About {times} times the {fact['data']} in all would be expected to {parted}{best}."
 
 

@@ -52,7 +52,7 @@ COLUMNS = (
 class FieldReport:
     """The answer on one field and the explanations that force it.
 
-    The cell is all that is possible, in two parts: kept, which was asked about and not rejected, the least evidence
+    The cell is all that is possible, in two parts: kept, which was tested and not rejected, the least evidence
     against it first, and not asked.  None stands for nothing there.  Reports of before this was told have neither part.
     """
 
@@ -120,7 +120,7 @@ class Report:
 
     @property
     def queries(self) -> int:
-        """How many explanations were asked about."""
+        """The number of tested explanations."""
         return int(self.document["outcome"]["queries"])
 
     @property
@@ -199,7 +199,7 @@ class Report:
         return {name: reach.most for name, reach in reaches(self.document).items()}
 
     def amounts(self, per: Mapping[str, float] | None = None) -> tuple[Amount, ...]:
-        """How much of each element there may be, simultaneously true with all labels at the level of the report.
+        """The range of the amount of each element, simultaneously true with all labels at the level of the report.
 
         per: for some elements the net counts, or the coefficient, of one unit of it; their amounts are then in units.
         """
@@ -212,7 +212,7 @@ class Report:
         return fractions_of(self.amounts(per), among)
 
     def where(self) -> tuple[Where, ...]:
-        """Where each field leaves places: centre, extent along the axes, nearest element, and the share left."""
+        """The places that each field leaves: centre, extent along the axes, nearest element, and the share left."""
         return where_of(self.document)
 
     def rows(self) -> list[dict[str, str]]:
@@ -242,7 +242,7 @@ class Report:
         return f"Report({self.status}, level {self.level!r}: {', '.join([*named, *more])})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: what is said, a picture of what is left, the map, and how it was found."""
+        """Show in notebooks the statements, a picture of what is left, the map, and how it was found."""
         from .page._page import pictures_html, report_fields, table_html
 
         by_width = is_answered_by_width(self.document)
@@ -260,7 +260,7 @@ class Report:
         return f"<div>{said}{pictures}{table}{footing}</div>"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401  of the notebook
-        """For notebooks: the same as a widget where anywidget is installed."""
+        """Show the same in notebooks as a widget, if anywidget is installed."""
         return widget_bundle(self._repr_html_(), repr(self), options) if has_widgets() else None
 
     def to_frame(self) -> "DataFrame":
@@ -276,7 +276,7 @@ class Report:
         return DataFrame([row for field in self.fields for row in self._members(field)])
 
     def _members(self, field: FieldReport) -> Iterator[dict[str, object]]:
-        """The rows of a field: what is kept, the best fit first, and then what was not asked about."""
+        """The rows of a field: what is kept, the best fit first, and then what was not tested."""
         held = {amount.element: amount for amount in self.amounts() if amount.field == field.field}
         entry = next(entry for entry in self.document["fields"] if entry["field"] == field.field)
         kept = (entry["set"] or {"kept": ()})["kept"]
@@ -302,8 +302,9 @@ class Report:
         size = protocol["size"]
         queries = outcome["queries"]
         return (
-            f"Level {self.level!r}; {queries} of {size} explanations asked about (budget {outcome['budget']}), "
-            f"{outcome['witnessed'] + outcome['indeterminate']} kept, {size - queries} not asked about; "
+            f"Level alpha = {self.level!r}; {queries} of {size} explanations (candidates) tested (budget "
+            f"{outcome['budget']}), "
+            f"{outcome['witnessed'] + outcome['indeterminate']} not rejected, {size - queries} not tested; "
             f"seed {protocol['seed']}; report {self.document['digests']['document'][:16]}."
         )
 

@@ -1,4 +1,4 @@
-"""Where what is left lies: centre, extent along each axis, the nearest element by name, and the share of the region."""
+"""Describe the remaining places: centre, extent along each axis, nearest element, and share of the region."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

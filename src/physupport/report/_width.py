@@ -15,7 +15,7 @@ _WITHIN = {
     "peak": "to within {} of their largest value",
     "value": "to within {} of their value in every channel",
     "angle": "to within an angle whose sine is {}",
-    "noise": "and noise has, in any direction beside them, at most {} of the variance that is left along them",
+    "noise": "and the noise in any direction beside them has at most {} of the conditional variance along them",
     "stated": "to within {}",
 }
 
@@ -124,7 +124,7 @@ def width_sentences(document: Entry) -> tuple[str, ...]:
         size = _size(document, read[0])
         where = size if size == read[1] else f"an error of {size}, {read[1]}"
         within = _within(document, empty[-1])
-        sentences.append(f"Nothing fits if responses are right {within}; this is read at {where}.")
+        sentences.append(f"Nothing fits if responses are right {within}; this answer assumes {where}.")
     return tuple(sentences)
 
 

@@ -21,9 +21,9 @@ _EVEN = 1e-6
 # Labels in a few words, which stand beside the code.
 _PLAIN: Final = {
     "FINE": "located",
-    "GROUP": "there: one of a group",
-    "SUPPORT_AMBIGUOUS": "present or not: undecided",
-    "LOCAL_AMBIGUOUS": "there, but where: undecided",
+    "GROUP": "present: one of a group",
+    "SUPPORT_AMBIGUOUS": "presence undecided",
+    "LOCAL_AMBIGUOUS": "present, place undecided",
     "AMBIGUOUS": "undecided",
     "ABSENT": "nothing there",
     "ABSTAIN": "no answer yet",
@@ -32,14 +32,14 @@ _PLAIN: Final = {
 
 
 # Of elements that are names alone, as minerals are: they are nowhere.
-_NAMED = {"FINE": "identified", "LOCAL_AMBIGUOUS": "there, but which: undecided"}
+_NAMED = {"FINE": "identified", "LOCAL_AMBIGUOUS": "present, element undecided"}
 
 # Of the resolution of a block, which is about a distance and not about what is there.
 _RESOLVED = {"FINE": "resolved", "GROUP": "resolved to a group", "AMBIGUOUS": "not resolved"}
 
 
 def in_words(label: str, numbers: Mapping[str, float], *, has_places: bool = True, withheld: str = "") -> str:
-    """A label in a few words; empty of labels of one's own.
+    """Describe a label in a few words; empty for labels of user-defined questions.
 
     numbers: those of its field.  withheld: why no label is given, where that is so.
     """
@@ -150,7 +150,7 @@ def place_words(place: Sequence[float]) -> str:
 
 
 def coordinate_names(count: int, unit: str, names: Sequence[str] = ()) -> list[str]:
-    """So many coordinates with their unit, where it was said; x, y, z unless as many names are given.
+    """The names of coordinates with their unit, if known; x, y, z unless as many names are given.
 
     >>> coordinate_names(2, "mm"), coordinate_names(1, "", ["angle"])
     (['x (mm)', 'y (mm)'], ['angle'])
@@ -165,7 +165,7 @@ def unit_of(document: Entry) -> str:
 
 
 def places_of(document: Entry) -> dict[str, list[float]]:
-    """Where each element lies, by its name; empty where that is not told, or where elements are cells."""
+    """The place of each element by its name; empty if unknown, or if elements are cells."""
     library = library_of(document)
     if "coordinates" not in library or "extents" in library:
         return {}
@@ -313,14 +313,14 @@ LABELS = {
     "LOCAL_AMBIGUOUS": "there, but the data allow elements far apart",
     "AMBIGUOUS": "the data allow readings farther apart than a group",
     "ABSENT": "nothing there, by every explanation still possible",
-    "ABSTAIN": "left open: no label that was asked for has its certificate",
-    "EMPTY": "nothing can be said: no explanation survives",
+    "ABSTAIN": "left open: no requested label has its certificate",
+    "EMPTY": "no statement is possible: every explanation is rejected",
 }
 
 # What the numbers of a field are; those of one's own questions keep their names.
 NUMBERS = {
     "possible_spread": "largest distance between elements still possible",
-    "extent": "largest distance between elements that are kept",
+    "extent": "largest distance between elements that are not rejected",
     "witnessed_spread": "largest distance between witnessed elements",
     "tolerance": "tolerance, the largest distance that is still FINE",
     "possible_present": "possible explanations with something there",
@@ -329,8 +329,8 @@ NUMBERS = {
     "witnessed_present": "witnessed explanations with something there",
     "witnessed_absent": "witnessed explanations with nothing there",
     "absence_threshold": "threshold, from which on something counts as there",
-    "lower": "diameter of what survives, at least",
-    "upper": "diameter of what survives, at most",
+    "lower": "diameter of the remaining set, at least",
+    "upper": "diameter of the remaining set, at most",
 }
 
 # The same of ABSENT, where strengths below a threshold do not count.
@@ -345,7 +345,7 @@ STATUSES = {
 
 
 def more_words(shown: int, listed: int, total: int) -> str:
-    """How many explanations of an element are not shown, and how many of these the details have; empty if all are.
+    """State how many explanations of an element are not shown, and how many of these the details contain.
 
     >>> more_words(6, 12, 12), more_words(6, 12, 15)
     ('6 more in the details file', '9 more, 6 of them in the details file')
@@ -357,7 +357,7 @@ def more_words(shown: int, listed: int, total: int) -> str:
 
 
 def judge_line(judge: Entry | None) -> str:
-    """Who judged, with what was chosen for it, and what that assumes; empty where a report does not say.
+    """Describe the judge, its options and its assumptions; empty if a report does not name it.
 
     >>> judge_line({"judge": "simulation", "assumes": "rows are independent", "statistic": "score", "draws": 399})
     'simulation (statistic score, draws 399); assumed: rows are independent'

@@ -1,4 +1,4 @@
-"""How an instrument answers to an element at a place, and what calibration may have left open about it."""
+"""Model the response of an instrument to an element at a place, and what calibration may leave open about it."""
 
 from .._typing import Array as Array, Count as Count, LineTable as LineTable, Positive as Positive
 from ._base import (

@@ -53,7 +53,7 @@ class Enclosure:
         return self * Enclosure.of(factor)
 
     def power(self, n: int) -> "Enclosure":
-        """To a whole power; of even ones nothing is below 0."""
+        """Raise to a whole power; even powers are not below 0."""
         if n < 0:
             return self.power(-n).reciprocal()
         ends = self._widened(self.low**n), self._widened(self.high**n)
@@ -159,7 +159,7 @@ class Jet:
         return Jet(value, tuple(slope * derivative for derivative in self.first), second)
 
     def power(self, n: int) -> "Jet":
-        """To a whole power."""
+        """Raise to a whole power."""
         x = self.value
         slope = x.power(n - 1).scaled(n) if n else Enclosure.of(0.0)
         bend = x.power(n - 2).scaled(n * (n - 1)) if n * (n - 1) else Enclosure.of(0.0)

@@ -106,7 +106,7 @@ class Family:
 
     @property
     def box(self) -> Cell:
-        """All values of all parameters."""
+        """The box of all parameter values."""
         ends = np.array([[parameter.values.min(), parameter.values.max()] for parameter in self.parameters])
         return Cell(*ends.reshape(-1, 2).T)
 
@@ -198,7 +198,7 @@ class Family:
         return _table_between(np.asarray(self.axis), np.asarray(self.response), moved, width)
 
     def encode(self) -> dict[str, object]:
-        """All of it."""
+        """Write the whole object as JSON."""
         is_table = not callable(self.response)
         node = None if is_table else encode_response(self.response)  # type: ignore[arg-type]
         if not is_table and node is None:

@@ -297,7 +297,7 @@ def _channel_slope(parameter: Parameter, q: int, least: float, most: float) -> t
 def _in_channels(
     factors: Sequence[_Factors], offsets: Sequence[tuple[int, float]], own: Array, q: int
 ) -> tuple[float, Array]:
-    r"""By how much factors and an offset make other slopes larger, and the slopes (p,) of all these.
+    r"""Bound the factor by which gains and an offset increase other slopes, and the slopes (p,) of all these.
 
     Factors do by at most their ratio.  An offset v adds the vector :math:`v\max_c|r_c|` of q equal entries, which is no
     longer than :math:`v\sqrt q|r|` and moves by no more than :math:`v\sqrt q` times what r does: of an answer that

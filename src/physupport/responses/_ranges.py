@@ -165,7 +165,7 @@ class Ranges:
         return self._kept[key]
 
     def encode(self) -> dict[str, object]:
-        """All of it."""
+        """Write the whole object as JSON."""
         node = encode_response(self.response)
         if node is None:
             raise MisuseError("response", "be of a kind that is registered", type(self.response).__name__)

@@ -177,7 +177,7 @@ class Parameter:
 
 
 def encode_parameter(parameter: Parameter) -> dict[str, object]:
-    """All of a parameter."""
+    """Write the whole parameter as JSON."""
     return {
         "kind": parameter.name,
         "values": parameter.values.tolist(),

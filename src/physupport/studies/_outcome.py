@@ -50,7 +50,7 @@ class Line:
 @final
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that a study gives: its comparison with the paper, its numbers, its tables, the names of its figures."""
+    """The results of a study: its comparison with the paper, its numbers, its tables, the names of its figures."""
 
     study: str
     lines: tuple[Line, ...]

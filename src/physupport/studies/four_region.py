@@ -78,7 +78,7 @@ def plug_in(case: Case) -> tuple[Answer, ...]:
 
 
 def _lines(cases: list[Case]) -> Iterable[Line]:
-    """Each published count; the denominators are those of the paper's completed profiles."""
+    """Compare each published count; the denominators are those of the paper's completed profiles."""
     main = [case for case in cases if case.scene != "D-present"]
     controls = [case for case in cases if case.scene == "D-present"]
     full = [case for case in main if case.n_survivors]

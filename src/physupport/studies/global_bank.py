@@ -82,7 +82,7 @@ _REFERENCES = (Label.AMBIGUOUS, Label.GROUP, Label.FINE)
 
 
 def _lines(cases: list[Case]) -> Iterable[Line]:
-    """Each published count."""
+    """Compare each published count."""
     for label, published in zip(_REFERENCES, ("34", "13", "7"), strict=True):
         count = sum(case.exhaustive[0].label is label for case in cases)
         yield word_line(f"exhaustive label {label.value}", published, str(count))

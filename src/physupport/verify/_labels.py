@@ -93,7 +93,7 @@ def _places_within(members: list[str], ids: tuple[str, ...], places: IntArray) -
 
 
 def _resolution_label(frozen: Node, question: Resolution, possible: BoolArray, witnessed: BoolArray) -> DerivedLabel:
-    """From the diameters of places, the proposal among them."""
+    """Derive the label from the diameters of places, the proposal among them."""
 
     def diameter(mask: BoolArray) -> float:
         chosen = np.unique(question.places[mask])

@@ -92,7 +92,7 @@ def bank_findings(document: Node, bank: Bank, judge: JudgeSpec | None, laws: Seq
 
 
 def judge_of(protocol: Node) -> JudgeSpec | None:
-    """Who decided, if the kind is known here."""
+    """The judge that decided, if its kind is known here."""
     content = protocol["judge"]
     if content["judge"] not in JUDGES:
         return None
@@ -161,7 +161,7 @@ def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None, l
     streams = [*zip(protocol["streams"], laws, strict=False)]
     for stream, law in streams:
         if bank is not None and judge is not None and judge.trusts_noise and law.noise_test(bank) is not None:
-            yield f"the noise that is stated of {stream['name']} is taken as it stands: rows were not asked about it"
+            yield f"the noise that is stated of {stream['name']} is taken as it stands: rows were not tested it"
     for stream, law in streams:
         if stream["fraction"] and not _is_of_bank(stream, law):
             yield (

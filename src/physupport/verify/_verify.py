@@ -1,4 +1,4 @@
-"""All checks of a report: its parts are made again and compared, and its labels derived; each finding is one line."""
+"""Check a report: make its parts again, compare them, and derive its labels; each finding is one line."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -158,7 +158,7 @@ class _Notebook:
             return None
 
     def collect(self, action: Callable[[], Iterable[str]]) -> None:
-        """All findings of an action, and the one that broke it off."""
+        """Collect the findings of an action, and the one that ended it."""
         self.attempt(lambda: self.findings.extend(action()))
 
 

@@ -176,7 +176,7 @@ def test_elements_of_a_settled_field_that_were_left_alone_are_named(result):
     """A0 and A1 are kept and apart, so that A is a GROUP whatever becomes of A2."""
     field = diagnose(result).document["fields"][0]
     assert {e["id"]: e["state"] for e in field["elements"]} == {"A0": "kept", "A1": "kept", "A2": "not asked"}
-    assert field_notes(field) == ["A2 was not asked about: no verdict on it would change the label."]
+    assert field_notes(field) == ["A2 was not tested: no verdict on it would change the label."]
 
 
 def test_an_open_field_has_no_such_note(kit, bank):

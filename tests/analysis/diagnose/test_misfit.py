@@ -102,8 +102,8 @@ def test_standard_deviations_do_not_tell_a_misfit_of_few_numbers():
 def test_the_sentence_says_how_probable_and_whether_that_is_an_approximation():
     exact, latent = (Misfit("rows", 0, 510.0, 500.0, np.sqrt(1000.0), is_exact) for is_exact in (True, False))
     tail = f"{2 * stats.chi2.sf(510.0, 500):.2g}"
-    assert f"(+0.3 standard deviations; two-sided probability {tail}, told below 0.001): no sign" in exact.sentence
-    assert f"; two-sided probability about {tail}, told below 0.001)" in latent.sentence
+    assert f"(+0.3 standard deviations; two-sided probability {tail}, threshold 0.001): no sign" in exact.sentence
+    assert f"; two-sided probability about {tail}, threshold 0.001)" in latent.sentence
     assert "; two-sided probability below 1e-06)" in Misfit("rows", 0, 900.0, 500.0, np.sqrt(1000.0)).sentence
 
 

@@ -40,9 +40,7 @@ def test_a_spent_budget_is_said_with_what_is_open_and_how_much_is_left(kit, bank
     sentences = " ".join(outcome_sentences(result))
     assert result.report.status == "ABSTAIN"
     assert "Not settled: A, B." in sentences
-    assert (
-        f"{bank.size - 1} of {bank.size} explanations were not asked about. A budget of {bank.size} asks" in sentences
-    )
+    assert f"{bank.size - 1} of {bank.size} explanations were not tested. A budget of {bank.size} asks" in sentences
 
 
 def _gains(library, first=0.0):

@@ -41,8 +41,8 @@ def test_times_the_data_are_the_evidence_that_is_missing_over_the_divergence():
     assert (fact["channels"]["first"], fact["channels"]["n"]) == ("22", 1)
     said = details.remedies[0]
     assert said.startswith("About ")
-    assert " times the rows in all would be expected to part " in said
-    assert said.endswith("half of what parts them is in channel 22.")
+    assert " times the rows in all would be expected to distinguish " in said
+    assert said.endswith("half of their difference lies in channel 22.")
 
 
 def test_nothing_is_said_where_nothing_is_left_to_part():

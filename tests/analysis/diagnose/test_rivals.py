@@ -117,7 +117,7 @@ def test_the_last_to_go_leaves_nothing_apart_and_the_one_before_does(seed):
 
 
 def test_no_queries_are_called_for_where_a_field_is_settled(result, in_the_middle, kit):
-    """A GROUP with its two witnesses, and an ABSENT under a threshold with explanations that were not asked about."""
+    """A GROUP with its two witnesses, and an ABSENT under a threshold with explanations that were not tested."""
     bank, question = kit.make_strengths(0.5)
     absent = kit.run(bank, ("covariance",), (200,), seed=1, question=question, truths=[without_b(bank)])
     assert [answer.label for answer in absent.trace.answers] == ["FINE", "ABSENT"]

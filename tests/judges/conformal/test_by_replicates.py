@@ -71,9 +71,11 @@ def test_the_report_names_the_group_and_verifies_from_its_own_replicates(result)
     (stone,) = result.report.fields
     assert (str(stone.label), stone.cell) == ("GROUP", ("chalk", "marble"))
     text = result.report.json()
-    assert json.loads(text)["protocol"]["judge"]["assumes"].startswith("the unit of the signal is exchangeable")
+    assert json.loads(text)["protocol"]["judge"]["assumes"].startswith(
+        "the unit (specimen) of the signal is exchangeable"
+    )
     # A wide member of a group is lost more often than the level says, so the report does not promise it for each.
-    assert "it holds on average over the members of a group, not for each." in result.report.sentence
+    assert "the level holds on average over the members of a group, not for each." in result.report.sentence
     found = verify(text, {"deployment": ROW})
     assert found.is_verified
     assert found.are_verdicts_scored
@@ -98,7 +100,7 @@ def test_what_is_written_is_read_back_whole():
     [
         (made_bank(), np.vstack([ROW, ROW]), "judge conformal must judge one row, not 2 rows"),
         (made_bank(optional=("stone",)), ROW, "have explanations of one or two elements, but one has 0"),
-        (made_bank(ids=("chalk", "marble", "opal")), ROW, "spectra of every element, not none of 'opal'"),
+        (made_bank(ids=("chalk", "marble", "opal")), ROW, "spectra of every element, but 'opal' has none"),
     ],
 )
 def test_banks_and_rows_that_replicates_cannot_judge(bank, rows, message):

@@ -66,7 +66,10 @@ def test_an_element_that_nothing_can_exclude_is_named_apart_from_what_is_kept():
         "Stone: chalk is there, unless it is PST (cannot be excluded: too few replicates) or something that is not in "
         "the library."
     )
-    assert "too few replicates of PST (8); 9 units or more are needed at this level." in report.sentence
+    assert (
+        "No signal can exclude PST (8): each has too few replicate units (in brackets), and this level needs 9 or more."
+        in report.sentence
+    )
     assert "Something that is not in the library cannot be excluded: that takes 19 groups or more" in report.sentence
 
 
@@ -76,9 +79,9 @@ def test_where_nothing_else_is_left_no_label_is_given():
     (stone,) = report.fields
     assert (report.status, str(stone.label), stone.cell) == ("WITHHELD", "ABSTAIN", ("PST",))
     assert stone.answer == (
-        "Stone: no answer, because nothing is left but PST, which no signal could exclude: too few replicates."
+        "Stone: no answer, because nothing remains but PST, which no signal could exclude: too few replicates."
     )
-    assert report.doubt.startswith("No label is given: nothing is left but PST")
+    assert report.doubt.startswith("No label is given: nothing remains but PST")
     assert [claim["value"] for claim in report.document["claims"]] == ["withheld", "withheld"]
 
 
@@ -145,9 +148,9 @@ def test_maps_give_the_labels_of_reports(tmp_path):
         "stone: one of chalk, PST in stone, or something that is not in the library."
     )
     assert found.sentence((1,)).startswith(
-        "Labels are withheld: all that is left has too few replicates to be excluded"
+        "Labels are withheld: every remaining element has too few replicates to be excluded"
     )
-    assert any("The noise that replicates lack is measured." in line for line in found.lines())
+    assert any("The noise added to replicates is measured." in line for line in found.lines())
     with pytest.raises(MisuseError, match="rate must be left out with a judge that cannot reject at the small levels"):
         MapProtocol.of(protocol, 0.1)
 

@@ -152,7 +152,7 @@ def test_what_pairs_do_not_go_with_is_refused():
     for spec in (ByConformal(data, pool="ratio"), ByConformal(data, noise=(0.1,))):
         with pytest.raises(MisuseError, match="Leave pool and noise out"):
             opened(spec, [["one", "two"]], colour * SHAPES[1])
-    with pytest.raises(MisuseError, match="explanations of one or two elements, not one of 3"):
+    with pytest.raises(MisuseError, match="explanations of one or two elements, but one has 3"):
         opened(ByConformal(data), [["one"]], colour * SHAPES[1], {"one": (1, 3)})
 
 

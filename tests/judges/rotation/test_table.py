@@ -48,9 +48,9 @@ def test_dependent_atoms_and_backgrounds_lower_the_rank(tools):
 
 def test_a_background_that_spans_an_atom_is_refused_with_the_remedy(tools):
     lines = tools.make_lines(40, 3)
-    with pytest.raises(MisuseError, match=r"one that spans atom 1\. Take columns out of the background"):
+    with pytest.raises(MisuseError, match=r"it spans atom 1\. Take columns out of the background"):
         RotationTable(lines, [(0,), (1,)], np.stack([lines[:, 1] + 1.0, np.ones(40)], axis=1))
-    with pytest.raises(MisuseError, match=r"one that spans 'Fe'\. Take columns out of the background"):
+    with pytest.raises(MisuseError, match=r"it spans 'Fe'\. Take columns out of the background"):
         RotationTable(lines, [(0,)], np.stack([lines[:, 1] + 1.0, np.ones(40)], axis=1), names=("C", "Fe", "Pb"))
     with pytest.raises(MisuseError, match="names must name all 3 atoms"):
         RotationTable(lines, [(0,)], names=("C",))

@@ -97,7 +97,7 @@ def test_rows_of_the_bank_agree_with_its_strengths(kind):
         amplitudes = np.ones((40, 1)) if kind == "mean" else rng.standard_normal((40, 1))
         report = reported(noise(seed + 100) + amplitudes * WAVES[:, 1], kind)
         told.append("But the rows are" in report.sentence)
-        assert told[-1] or "The strength of the rows agrees with an explanation that is left (p = " in report.sentence
+        assert told[-1] or "The strength of the rows agrees with a remaining explanation (p = " in report.sentence
     assert sum(told) <= 2  # of 12 at .01: three or more have a probability of 2e-4
 
 

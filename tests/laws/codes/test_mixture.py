@@ -136,7 +136,7 @@ def test_calibration_rows_draw_coefficients_then_noise(balanced_atoms):
             [np.diag([1.0, 0.0])],
             "covariances must be positive definite, but the smallest eigenvalue is 0 in matrix 0",
         ),
-        ([0.5, 0.5], [np.eye(2), np.diag([1.0, -1.0])], "smallest eigenvalue -1 in matrix 1"),
+        ([0.5, 0.5], [np.eye(2), np.diag([1.0, -1.0])], "smallest eigenvalue is -1 in matrix 1"),
         ([1.0], [np.ones((3, 3))], "covariances must be positive definite"),
         ([1.0], [[[1.0, 0.5], [0.0, 1.0]]], "covariances must be symmetric, but the asymmetry is 0.5 in matrix"),
         ([1.0], np.ones((1, 2, 3)), "covariances must be square"),

@@ -136,7 +136,7 @@ def test_the_constants_are_attained_by_a_balanced_block(make_shell):
 
 
 MISUSES = {
-    "first must have columns of norm 1, not norm 2": lambda: projective_distances(2 * np.eye(3), np.eye(3)),
+    "first must have columns of norm 1, but the norm is 2": lambda: projective_distances(2 * np.eye(3), np.eye(3)),
     r"second must have shape \(3, any\)": lambda: projective_distances(np.eye(3), np.eye(4)),
     "first must be finite, not nan": lambda: hausdorff_distance([[np.nan], [1.0]], np.eye(2)),
     "second must hold at least one atom": lambda: hausdorff_distance(np.eye(2), np.empty((2, 0))),

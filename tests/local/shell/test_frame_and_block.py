@@ -173,7 +173,7 @@ MISUSES = {
     "columns must not be orthogonal to the axis, but column 0 is": lambda: Block.from_columns(
         FRAME, np.column_stack([np.eye(4)[:, 0], ATOMS[:, 1:]])
     ),
-    "rotation must be orthogonal, but R R^T is off the identity by 3.$": lambda: Block.balanced(
+    "rotation must be orthogonal, but R R.T is off the identity by 3.$": lambda: Block.balanced(
         FRAME, 0.2, 2.0 * np.eye(3)
     ),
     r"center must have shape \(3\)": lambda: Block(FRAME, np.zeros(2), np.eye(3)),

@@ -105,6 +105,6 @@ def test_what_is_looked_at_in_passing_fits_on_a_line(finished):
     result = finished.result
     assert repr(result.bank) == "Bank(4 explanations: 4 dictionary states, 1 supports, 1 nuisances)"
     assert repr(result.bank.states.library) == "Library(4 elements in plate, 24 channels, places in mm)"
-    assert repr(result.trace) == "Trace(REPORT: 4 of 4 explanations asked about, 2 admissible, 2 possible)"
+    assert repr(result.trace) == "Trace(REPORT: 4 of 4 explanations tested, 2 admissible, 2 possible)"
     for shown in (result, result.report, result.seal, finished.details):
         assert len(repr(shown)) < 120

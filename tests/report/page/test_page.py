@@ -156,7 +156,7 @@ def test_the_setting_of_the_pictures_is_named(four_regions):
 
 
 def test_what_is_weaker_than_the_threshold_is_explained_where_a_region_is_absent(kit):
-    weak = "Elements that are kept or not asked about are so with strengths below it."
+    weak = "Elements that remain possible do so with strengths below it."
     columns, codes = {"A": ["A1", "A2", None]}, [0, 1, 0]
     found, details = kit.make_map(columns, codes, threshold=0.5, weak=[0])
     text = page_html(found, details)

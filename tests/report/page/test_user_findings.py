@@ -76,7 +76,7 @@ def test_numbers_have_plain_names(four_regions, kit):
     assert "In numbers" in text
     assert "<dt>possible explanations with nothing there</dt><dd>72</dd>" in text  # region D, which is ABSENT
     assert "at threshold" not in text
-    assert "<dt>diameter of what survives, at most</dt><dd>1</dd>" in page_html(*kit.make_resolution())
+    assert "<dt>diameter of the remaining set, at most</dt><dd>1</dd>" in page_html(*kit.make_resolution())
 
 
 def test_elements_left_alone_are_named_in_their_field(four_regions):
@@ -84,7 +84,7 @@ def test_elements_left_alone_are_named_in_their_field(four_regions):
     (note,) = field_notes(details.document["fields"][1])
     alone = [e["id"] for e in details.document["fields"][1]["elements"] if e["state"] == "not asked"]
     # The study asks for a GROUP where it can be had, not for the finest.
-    assert note == (f"{', '.join(alone)} were not asked about: "
+    assert note == (f"{', '.join(alone)} were not tested: "
                     f"the label stays true whatever the verdict.")  # fmt: skip
     assert note in page_html(found, details)
 

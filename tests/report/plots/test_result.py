@@ -361,7 +361,7 @@ def test_a_question_without_elements_has_evidence_and_brackets_alone(details):
         with pytest.raises(MisuseError, match=r"have fields with elements, but it has none\. Only maps of regions"):
             draw(picture, resolution)
     for picture in (plot_library, plot_library_coherence):
-        with pytest.raises(MisuseError, match="a library of responses, not none"):
+        with pytest.raises(MisuseError, match="a library of responses, but its bank has none"):
             draw(picture, resolution)
     assert plt.get_fignums() == []
     assert_inside(plot_evidence(resolution))

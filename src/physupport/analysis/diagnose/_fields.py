@@ -102,7 +102,7 @@ def _level_json(level: float, answer: Answer) -> dict[str, Any]:
 
 
 def _counts(result: Result) -> dict[str, IntArray]:
-    """How many explanations have each element, by field: (4, m + 1), possible, witnessed, undecided and all.
+    """Count the explanations with each element, by field: (4, m + 1), possible, witnessed, undecided and all.
 
     The last column is for explanations that have none of the elements.
     """
@@ -225,7 +225,7 @@ def other_levels(trace: Trace, level: float, levels: Sequence[float]) -> dict[fl
 
     The margin is :math:`m = \max_k\log E_k + \log\alpha`, so at another level it moves by
     :math:`\log(\alpha'/\alpha)`, and its proven bounds with it.  An explanation that was asked about is rejected if its
-    whole interval lies above 0, admissible if none of it does, and undecided otherwise; one that was not asked about
+    whole interval lies above 0, admissible if none of it does, and undecided otherwise; one that was not tested
     stays possible.  The level of the run gives the answers of the run.
     """
     check_open("level", level, 0.0, 1.0)

@@ -55,7 +55,7 @@ class Misfit:
 
     @property
     def z(self) -> float:
-        """How many standard deviations the energy is too large."""
+        """The number of standard deviations by which the energy is too large."""
         return (self.statistic - self.expected) / self.deviation
 
     @property
@@ -93,7 +93,7 @@ class Misfit:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """Return the same as a sentence."""
         return misfit_sentence(self.json())
 
 
@@ -138,7 +138,7 @@ _BLOCK = 2**16
 
 
 def outcome_sentences(result: Result, misfits: Sequence[Misfit] | None = None) -> tuple[str, ...]:
-    """Why the outcome is what it is, with figures, and what would change it; the report's own sentence comes first.
+    """Explain the outcome with figures, and what would change it; the report's own sentence comes first.
 
     misfits: those of `misfit(result)`, worked out unless given.
     """

@@ -112,7 +112,7 @@ def evidence_json(result: Result) -> dict[str, Any]:
 
 
 def brackets_json(result: Result) -> dict[str, list[int]]:
-    """How many explanations are witnessed and possible, and how many fields are open, after so many queries."""
+    """Count the witnessed and possible explanations and the open fields after each number of queries."""
     trace = result.trace
     points = _even(len(trace) + 1, MOST_POINTS)
     progress = trace.question.begin()

@@ -93,12 +93,12 @@ class RowsNeeded:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """Return the same as a sentence."""
         return refine_sentence(self.json())
 
 
 def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
-    """For every field and stream, the rows expected to reject what keeps the field from being finer.
+    """Estimate, for every field and stream, the rows needed to reject what prevents a finer label.
 
     The reference is that of `misfit`.  If it makes the rows and is what a run with more of them proposes, log evidence
     against a rival grows by the divergence of their laws a row; what is missing is the threshold less the log

@@ -27,12 +27,14 @@ _NOISE = 4
 _PICKS = 5  # purposes of the draws: no other judge shares these bits
 # What holds for what is ranked by its own label, and together with others.
 _ASSUMES = {
-    None: "the unit of the signal is exchangeable with those of its group, whichever that is",
-    "ratio": "the element of the signal is exchangeable with all that have as many units or more, over which it holds "
-    "on average",
+    None: "the unit (specimen) of the signal is exchangeable with the units of its group, whichever group that is",
+    "ratio": "the element of the signal is exchangeable with all elements that have at least as many units; the level "
+    "holds on average over these",
 }
 # What the gate needs besides where a group has several members.
-_MEMBERS = "; and the signal is any spectrum of its unit: it holds on average over the members of a group, not for each"
+_MEMBERS = (
+    "; the signal may be any spectrum of its unit; the level holds on average over the members of a group, not for each"
+)
 _LEAST = float(np.finfo(np.float64).tiny)
 
 
@@ -147,7 +149,7 @@ class ByConformal(JudgeSpec):
         return ConformalJudge(self, np.asarray(signal), level, tuple(pairs), np.arange(size), self.seed)
 
     def encode(self) -> dict[str, object]:
-        """All that is fixed beforehand, the spectra included."""
+        """The options and spectra that are fixed before held-out rows are read."""
         data = self.replicates
         return {
             "judge": self.kind,
@@ -205,7 +207,7 @@ class ByConformal(JudgeSpec):
         return rehearsal, data.spectra[chosen].sum(axis=0)[None], Fraction(units_of + 1, units_of)
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> "ByConformal":  # noqa: ARG002
-        """With channels in the order of the bank, where both name them."""
+        """Return the judge with channels in the order of the bank, if both name channels."""
         return replace(self, replicates=self.replicates.in_order(bank.channels))
 
     def check_laws(self, laws: Sequence[Law]) -> None:

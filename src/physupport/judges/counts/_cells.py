@@ -59,7 +59,7 @@ class CellEvidence:
 
     @property
     def box(self) -> Cell:
-        """All values of all parameters."""
+        """The box of all parameter values."""
         return self.family.box
 
     @property
@@ -80,11 +80,11 @@ class CellEvidence:
         return self._weights
 
     def bound(self, e: int, cell: Cell) -> float:
-        """By the band that holds all responses of the cell."""
+        """Bound the statistic by the band that contains all responses of the cell."""
         return float(self.evidence(self.ends(cell), self.table.members[[e]]).lower[0])
 
     def witness(self, e: int, point: Array) -> float:
-        """By the responses at a point."""
+        """Evaluate the statistic with the responses at a point."""
         return float(self.evidence(self.ends(Cell.at(point)), self.table.members[[e]]).upper[0])
 
 

@@ -133,7 +133,7 @@ class CountTable:
 
     @property
     def size(self) -> int:
-        """How many explanations."""
+        """The number of explanations."""
         return len(self.supports)
 
     @property

@@ -155,7 +155,7 @@ class CountJudge:
         """Ask about the box of every explanation, the largest first.
 
         All have one numerator, so that the evidence against an explanation is no less than that against one that holds
-        it: those within a rejected one are not asked about.
+        it: those within a rejected one are not tested.
         """
         table = self.table
         first = np.median([trial.point for trial in self.trials if trial.point is not None], axis=0)
@@ -396,7 +396,7 @@ class ByCounts(JudgeSpec):
         return CountJudge(self, table, counts, times, level, coins, tuple(chosen))
 
     def encode(self) -> dict[str, object]:
-        """All that is fixed beforehand."""
+        """The options that are fixed before held-out rows are read."""
         content: dict[str, object] = {
             "judge": self.kind,
             "assumes": "counts are independent and Poisson, and their means no less than 0 in any part",

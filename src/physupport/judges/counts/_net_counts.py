@@ -107,6 +107,6 @@ def net_counts(parts: Sequence[Part], tilted: Tilted, most: float) -> Interval |
 
 
 def _middle(value: Callable[[float], float], total: float) -> float:
-    """Where evidence is least, nearly, among shares of all counts."""
+    """Find the approximate minimum of the evidence among shares of all counts."""
     shares = np.linspace(0.0, 1.0, 65) ** 2
     return total * float(shares[int(np.argmin([value(total * share) for share in shares.tolist()]))])

@@ -88,7 +88,7 @@ class RunningCounts:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many numbers a row may have."""
+        """The allowed numbers of entries of a row."""
         return (2,) if self.form == "events" else (self.table.columns.shape[1], self.table.columns.shape[1] + 1)
 
     @property
@@ -97,7 +97,7 @@ class RunningCounts:
         return (self.seen.counts / self.seen.exposure, self.seen.exposure) if self.n_rows else None
 
     def after(self, rows: NDArray[np.generic]) -> "RunningCounts":
-        """With these rows (n, width) read, as one increment."""
+        """Update with rows (n, width) as one increment."""
         new = FORMS[self.form](np.asarray(rows, dtype=np.float64), self.table.columns.shape[1], self.last)
         read = replace(
             self,
@@ -170,7 +170,7 @@ class RunningCounts:
         return decisive_suprema([(Columns.of(ends, counts), mixture, start)], table.members, self.level)[0]
 
     def encode(self) -> dict[str, object]:
-        """All that verdicts rest on beside the rows."""
+        """The definition on which verdicts depend, without the rows."""
         content: dict[str, object] = {"law": self.law.encode(), "form": self.form, "widths": list(self.off_widths)}
         return content | {"numerator": "experts that earlier increments chose"}
 

@@ -57,7 +57,7 @@ class ByLearnt(JudgeSpec):
     failure: str = ""
 
     def encode(self) -> dict[str, object]:
-        """All that is fixed beforehand."""
+        """The options that are fixed before held-out rows are read."""
         return {
             "judge": self.kind,
             "assumes": _ASSUMES,

@@ -63,7 +63,7 @@ class Pieces:
         return np.asarray(0.5 * self.low + 0.5 * self.high)
 
     def chosen(self, rows: IntArray) -> "Pieces":
-        """Some of the pieces."""
+        """Select some of the pieces."""
         return Pieces(self.columns[:, rows], self.radii[rows], self.low[rows], self.high[rows])
 
     def beside(self, others: "Pieces") -> "Pieces":
@@ -113,7 +113,7 @@ class Component:
         return self.pieces.low.min(axis=0), self.pieces.high.max(axis=0)
 
     def encode(self) -> dict[str, object]:
-        """All that the judge needs."""
+        """The data that the judge needs, as JSON."""
         return {
             "pieces": self.pieces.encode(),
             "cells": array_json(self.cells),

@@ -119,7 +119,7 @@ AnyNode: TypeAlias = Node | PairNode
 
 
 def _reach(pieces: Pieces, middle: int) -> float:
-    """How far responses in any of the pieces are from that of one of them at most."""
+    """Bound the distance of responses in the pieces from the response of one of them."""
     moves = np.linalg.norm(pieces.columns - pieces.columns[:, [middle]], axis=0) + pieces.radii
     return float(moves.max())
 

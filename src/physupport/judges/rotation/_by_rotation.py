@@ -76,7 +76,7 @@ class ByRotation(JudgeSpec):
         check_count("gate_draws", self.gate_draws)
 
     def encode(self) -> dict[str, object]:
-        """All that is fixed beforehand."""
+        """The options that are fixed before held-out rows are read."""
         return {
             "judge": self.kind,
             "assumes": "the noise of the rows is white and Gaussian, after whitening where a covariance is given",
@@ -141,7 +141,7 @@ class ByRotation(JudgeSpec):
         return Outsiders(noise=True, share=self.outsiders.share) if scanned is None else replace(scanned, noise=True)
 
     def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
-        """Any number of them, of responses that are columns."""
+        """Accept any number of rows; raise unless responses are columns."""
         _check_spans(law.has_spans or law.is_correlated)
         if law.is_correlated and self.error is not None:
             remedy = "Leave it out, or give the covariance of the noise."

@@ -201,7 +201,7 @@ class FreeRows(Rotations):
 
     @cached_property
     def _shares(self) -> dict[int, Array]:
-        """By rank, (B,)."""
+        """The shares by rank, (B,)."""
         size = self.table.complement.shape[1]
         n_rows = len(self.rows)
         seed = self.spec.seed

@@ -265,7 +265,7 @@ class Rotation:
 @final
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """How a level is shared: companions and intervals of amounts by the product rule, the rest by its sum."""
+    """Divide a level: companions and intervals of amounts by the product rule, the rest by its sum."""
 
     companions: float
     rivals: float
@@ -276,7 +276,7 @@ class Levels:
     def of(
         cls, level: float, companions: Companions | None, outsiders: Outsiders | None, amounts: float = 0.0
     ) -> "Levels":
-        """At most the level together."""
+        """Divide a level into shares that add up to at most the level."""
         tested = 0.0 if companions is None else companions.share * level
         beside = tested + amounts * level
         rotations = level if beside == 0.0 else 1.0 - (1.0 - level) / (1.0 - beside)

@@ -123,7 +123,7 @@ class RotationTable:
 
     @property
     def size(self) -> int:
-        """How many explanations."""
+        """The number of explanations."""
         return len(self.supports)
 
     @property
@@ -382,7 +382,7 @@ def leading_shares(seed: int, draws: int, size: int, n_rows: int, is_complex: bo
 
 
 def leading_share(residual: Field, rounding: float) -> float:
-    """At least this much of a residual (m, T) of which so long a part may be rounding; none of one that all may be."""
+    """Bound the share of a residual (m, T) from below, if a part of this length may be rounding; 0 if all may be."""
     values = np.linalg.svd(residual, compute_uv=False) ** 2
     return float(values[0] / values.sum() - ROUNDING - turned(rounding, values.sum()))
 
@@ -421,7 +421,7 @@ class Scan:
             raise MisuseError("elements", f"be one of {', '.join(map(repr, ELEMENTS))}", repr(self.elements))
 
     def outsiders(self, design: Design, n_rows: int, n_channels: int) -> Outsiders | None:
-        """For so many rows of so many channels; None if they leave nothing to look for."""
+        """Choose the outsiders for a number of rows and channels; None if no dimension is left for them."""
         columns = []
         places = []
         if n_rows == 1 < n_channels and design.rows == "same mean":

@@ -74,7 +74,7 @@ class BySimulation(JudgeSpec):
         check_count("rivals", self.rivals)
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> "BySimulation":
-        """With its statistic: `score` for the orientations of one dictionary, see `is_orbit`, and else `ratio`.
+        """Return the judge with its statistic: `score` for orientations of one dictionary (`is_orbit`), else `ratio`.
 
         Both are valid for any bank that they take.  A score looks at neighbours alone, so that along coordinates that
         run far the ratio keeps less.  Orientations are kept alike by both, and the score, whose rivals are few and the
@@ -85,11 +85,11 @@ class BySimulation(JudgeSpec):
         return replace(self, statistic="score" if is_orbit(bank, laws) else "ratio")
 
     def splits(self, law: Law) -> bool:  # noqa: ARG002
-        """Nothing is chosen from rows, so all of them judge."""
+        """False: nothing is chosen from rows, so all of them judge."""
         return False
 
     def check_laws(self, laws: Sequence[Law]) -> None:
-        """All say what coefficients are."""
+        """Raise unless every law states its coefficients."""
         for law in laws:
             if law.is_linear:
                 rule = (
@@ -193,7 +193,7 @@ class SimulationJudge(Judge):
         return np.flatnonzero(self.gate.lower <= 0.0)
 
     def counts(self, explanations: IntArray) -> Counts:
-        """How many draws reach the statistic of the rows, at least and at most, for explanations (k,) that are left."""
+        """Bound the number of draws that reach the statistic of the rows, for remaining explanations (k,)."""
         found = np.array([self._count(int(e)) for e in explanations], dtype=np.int64).reshape(-1, 2)
         return Counts(found[:, 0], found[:, 1], np.full(len(found), np.inf))
 

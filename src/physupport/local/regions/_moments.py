@@ -158,7 +158,7 @@ def sample_cumulant(second: ArrayLike, fourth: ArrayLike) -> Array:
 
 
 def check_rows(name: str, value: ArrayLike) -> Array:
-    """At least one data row, (N, q)."""
+    """Raise unless there is at least one data row, (N, q)."""
     rows = check_array(name, value, (None, None))
     if not rows.size:
         raise MisuseError(name, "hold at least one row and one column", f"shape {rows.shape}")

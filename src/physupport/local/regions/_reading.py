@@ -193,5 +193,5 @@ def _rounded_up(diameter: float) -> str:
 
 
 def rounded(value: float, digits: int, direction: str) -> str:
-    """So many significant digits, in one direction, so that a bound stays a bound."""
+    """Round to a number of significant digits in one direction, so that a bound stays a bound."""
     return f"{float(Context(prec=digits, rounding=direction).create_decimal(value)):.{digits}g}"

@@ -53,7 +53,7 @@ def write_live(
 
 
 def _field(name: str, looks: Sequence[Look]) -> str:
-    """How many elements each look left, which these are, and where the others went."""
+    """Show how many elements remained after each look, which ones, and when the others were excluded."""
     counts = [len(left[name]) for _, left in looks][-_MOST_LOOKS:]
     most = max(max(counts), 1)
     points = " ".join(f"{i},{most - count}" for i, count in enumerate(counts))

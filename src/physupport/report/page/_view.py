@@ -50,7 +50,7 @@ _MOST_ANSWERS = 6  # that stand at the top
 _PRESENT = ("FINE", "GROUP", "LOCAL_AMBIGUOUS")
 _MOST_BELOW = 3  # of those below a sentence that gathers all
 _MOST_ROWS = 6  # explanations of one element, ...
-_MOST_UNASKED = 2  # ... and of these such as were not asked about
+_MOST_UNASKED = 2  # ... and of these such as were not tested
 _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
 _MOST_PAGE_ROWS = 1200  # ... and of all fields, so that a page with many stays light
 _MOST_PRINTED = 8  # fields that are printed with all that is behind them; of more, those that are open
@@ -62,13 +62,13 @@ _MOST_KEYS = 6  # responses that are named below a picture
 
 _CERTIFICATES = {
     "universal": "It holds for every explanation that is still possible.",
-    "witnesses": "Admissible explanations contradict each other, so nothing finer may be said.",
+    "witnesses": "Admissible explanations contradict each other, so no finer label is safe.",
     "open": "Nothing is claimed.",
 }
 
 
 def page_view(report: Entry, details: Entry) -> dict[str, Any]:
-    """Everything the template shows beside both documents, by the names it uses."""
+    """The values that the template shows beside both documents, by their names."""
     fields = _fields(report, details)
     protocol = report["protocol"]
     doubt = doubt_sentence(report, is_short=True)
@@ -196,7 +196,7 @@ def _parts(elements: Sequence[Entry], absent: Entry | None, room: int) -> list[d
 
 
 def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How often each label occurs, in the order of the labels."""
+    """Count how often each label occurs, in the order of the labels."""
     counts = Counter(field["label"] for field in fields)
     has_threshold = any(field["label"] == "ABSENT" and field["absence_threshold"] is not None for field in fields)
     glosses = LABELS | ({"ABSENT": BELOW_THRESHOLD} if has_threshold else {})
@@ -208,7 +208,7 @@ def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _twice(key: str, draw: Callable[[Any, pictures.Room], pictures.Picture], facts: Any) -> dict[str, Any]:  # noqa: ANN401
-    """For wide and for small screens, with the legend of both."""
+    """Draw a picture for wide and for small screens, with one legend."""
     wide, compact = (draw(facts, room) for room in (WIDE, COMPACT))
     return {"pictures": [svg(wide, f"{key}-wide"), svg(compact, f"{key}-compact")], "legend": wide.keys}
 
@@ -257,25 +257,25 @@ GLOSSARY = {
     **{label: f"{words}." for label, words in LABELS.items()},
     "REPORT": "every field has a label that is proven from the answers to the queries.",
     "WITHHELD": "no label is given, because even the best explanation does not fit the data.",
-    "ADMISSIBLE": "asked about and not rejected: the data may have come about like this.",
+    "ADMISSIBLE": "tested and not rejected: the data may have arisen in this way.",
     "REJECTED": "contradicted by the data at the stated level.",
-    "INDETERMINATE": "the arithmetic could not decide; it is kept, to be safe.",
+    "INDETERMINATE": "the arithmetic could not decide, so the explanation is not rejected.",
     "bank": "the list of all explanations that were considered, fixed beforehand. What is not in it cannot be found.",
     "certificate": "the reason why a label is safe: it holds for everything still possible, or the data contradict it.",
     "checkpoint": "a number of rows after which the evidence is looked at.",
     "coherence": "how alike two responses are: 0 is not at all, 1 cannot be told apart.",
-    "explanation": "one complete story of how the data arose: what is there, how strong, seen by which instrument.",
-    "field": "one thing that was asked about, such as a region.",
+    "explanation": "one complete candidate for how the data arose: elements, strengths and state of the instrument.",
+    "field": "one part of the question, such as a region.",
     "held-out rows": "the part of the data that only judges; nothing was chosen by looking at it.",
-    "kept": "asked about and not rejected.",
-    "level": "the largest probability with which the truth may be rejected by bad luck.",
-    "log evidence": "how strongly the rows speak against an explanation; from the threshold on it is rejected.",
+    "kept": "tested and not rejected.",
+    "level": "alpha, the largest probability of rejecting the truth by bad luck.",
+    "log evidence": "how strongly the rows contradict an explanation; it is rejected from the threshold on.",
     "margin": "by how much an explanation misses the threshold of rejection; above 0 it is rejected.",
-    "not asked": "possible, because nobody asked about it: the budget ended before, or the label was settled.",
+    "not asked": "not tested, and therefore possible: the budget was spent first, or the label was already settled.",
     "point-valued method": "a method that takes its best explanation for the truth, as a best fit does.",
     "response": "what the instrument shows of an element.",
     "setting": "values of what is uncertain about the instrument.",
-    "witness": "an explanation that is kept and shows that nothing finer can be said.",
+    "witness": "a tested explanation that is not rejected and rules out a finer label.",
 }
 # Whole words; a plural counts as its word.
 _TERMS = re.compile(r"\b(" + "|".join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True)) + r")(?!\w*_)(e?s)?\b")

@@ -130,7 +130,7 @@ def _evidence_curve(curve: Entry, ys: Sequence[float], room: Room) -> list[Mark]
 def brackets_picture(brackets: Entry, room: Room) -> Picture:
     """Explanations witnessed and possible after each query, and in the strip how many fields are still open."""
     queries, witnessed, possible, n_open = (brackets[name] for name in ("queries", "witnessed", "possible", "open"))
-    horizontal = counting(float(max(1, queries[-1])), room.n_ticks, name="explanations asked about")
+    horizontal = counting(float(max(1, queries[-1])), room.n_ticks, name="explanations tested")
     vertical = counting(1.05 * max(1, *possible), 5, name="explanations", has_grid=True)
     marks = [Mark("area", "band", queries, possible, lower=witnessed, is_stepped=True, depth=0)]
     for name, counts in (("possible", possible), ("witnessed", witnessed)):
@@ -203,7 +203,7 @@ _SCALES = {
 
 
 def _lanes(steps: Sequence[Entry]) -> list[tuple[float, float, str]]:
-    """For each element, the largest error tried without it, the smallest with it, and its name with its field."""
+    """List for each element the largest error tried without it, the smallest with it, and its name with its field."""
     found: dict[str, tuple[float, float, str]] = {}
     below = steps[0]["least"]
     for step in steps:
@@ -252,7 +252,7 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
     name = ("modulus" if rows["is_complex"] else "value") + (f" ({rows['unit']})" if rows["unit"] else "")
     everything = [*measured, *(value for fit in fits for value in fit["values"]), *([] if is_ordered else [0.0])]
     vertical = numbered(*padded(everything), 5, name=name, has_grid=True)
-    what = "kept explanations" if rows["is_kept"] else "the best explanation, which is not kept"
+    what = "remaining explanations" if rows["is_kept"] else "the best explanation, which is rejected"
     description = f"{len(measured)} channels with the fits of {what}; the first leaves at most {number(most)}."
     margins = (64.0, 30.0, 8.0, 46.0) if room is WIDE else (50.0, 12.0, 8.0, 46.0)
     panel = Panel(horizontal, vertical, marks, is_dense=not is_ordered and len(measured) > _MOST_SPARSE)

@@ -92,7 +92,7 @@ def _points(entry: Entry, placed: Iterable[tuple[float, float, Entry]], prefix: 
     plug_in = entry["plug_in"] or {"label": "", "cell": ()}
     said = f"A point-valued method: {plug_in['label']} {listed(plug_in['cell'])}".rstrip()
     for x, y, element in placed:
-        counts = f"explanations kept {element['n_kept']}, not asked about {element['n_not_asked']}"
+        counts = f"explanations not rejected {element['n_kept']}, not tested {element['n_not_asked']}"
         yield element["state"], x, y, f"{prefix}{element['id']}: {element['state']}; {counts}"
         if plug_in["label"] == "ABSENT" if "is_nothing" in element else element["id"] in plug_in["cell"]:
             yield "plug-in", x, y, said
@@ -336,7 +336,7 @@ def _description(fields: Sequence[Entry]) -> str:
 def _kept(entry: Entry) -> str:
     named = {state: [part["id"] for part in entry["elements"] if part["state"] == state] for state in STATES[1:]}
     told = [f"{state} {listed(names, 6)}" for state, names in reversed(named.items()) if names]
-    return ", ".join(told) or "no element kept"
+    return ", ".join(told) or "every element rejected"
 
 
 _MOST = 60  # elements that fit on a page
@@ -344,7 +344,7 @@ _SIGN = -0.035  # where the sign of an element stands, in widths of the axes
 
 
 def elements_picture(entry: Entry, room: Room) -> Picture:
-    """Explanations behind each element of a field: those kept, and beyond them those not asked about."""
+    """Explanations behind each element of a field: those kept, and beyond them those not tested."""
     parts, n_left_out = _shown(entry)
     lanes = range(0, -len(parts), -1)
     kept = [part["n_kept"] for part in parts]
@@ -358,7 +358,7 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
         marks.append(words("count", 1.02, lane, text, shares="x"))
     marks += _signs(_points(entry, [(_SIGN, lane, part) for lane, part in zip(lanes, parts, strict=True)]), "x")
     ticks = [Tick(lane, _name(part), part["id"]) for lane, part in zip(lanes, parts, strict=True)]
-    horizontal = counting(1.02 * max(1, *both), room.n_ticks, name="explanations, kept + not asked")
+    horizontal = counting(1.02 * max(1, *both), room.n_ticks, name="explanations, not rejected + not tested")
     panel = Panel(horizontal, Axis(0.5 - len(parts), 0.6, ticks, is_named=True), marks)
     keys = [Key("bar-not-asked", "not asked", kind="bars"), Key("bar-kept", "kept", kind="bars")]
     keys += [Key("plug-in", "point-valued method", kind="points")] if entry["plug_in"] else []

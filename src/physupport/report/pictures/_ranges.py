@@ -73,5 +73,5 @@ def members_picture(entry: Entry, room: Room) -> Picture | None:
 
 
 def _size(name: str | None) -> int:
-    """How many elements a set has."""
+    """The number of elements of a set."""
     return 0 if name is None else 1 + name.count(JOINT)

@@ -232,7 +232,7 @@ _DRAWN: dict[str, Callable[["Axes", Mark, bool], None]] = {
 
 
 def _legend(axes: "Axes", picture: Picture) -> None:
-    """On top of the axes, where it covers nothing; beside names it grows to the left, over them."""
+    """Draw the legend on top of the axes, where it covers nothing; beside names it grows to the left, over them."""
     texts = [mark for mark in picture.panel.marks if mark.kind == "text"]
     has_heading = any(text.shares == "xy" and text.place[1] >= 1.0 for text in texts)
     longest = max(len(key.text) + len(key.note) for key in picture.keys)

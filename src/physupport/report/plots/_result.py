@@ -41,7 +41,7 @@ def plot_map(
 
 
 def plot_elements(result: Detailed | Details, ax: "Axes | None" = None, *, field: str | None = None) -> "Axes":
-    """Explanations behind each element of a field: those kept, and beyond them those not asked about.
+    """Explanations behind each element of a field: those kept, and beyond them those not tested.
 
     A bar for each element, and for nothing being there where that was allowed, with both numbers beside it.  Of more
     than 60 elements those that are not excluded come first; how many are left out stands below.  field: may be left
@@ -81,7 +81,7 @@ def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
     """
     evidence: Entry | None = _document(result)["evidence"]
     if evidence is None or not evidence["curves"] or not evidence["steps"]:
-        remedy = "Explanations are drawn that the run asked about."
+        remedy = "Only explanations that the run tested are drawn."
         raise MisuseError("result", "have evidence at checkpoints", Clause("it has none"), remedy)
     return draw(pictures.evidence_picture(evidence, pictures.COLUMN), ax)
 
@@ -89,7 +89,7 @@ def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
 def plot_staircase(report: Report, ax: "Axes | None" = None) -> "Axes":
     """Draw the error of the responses from which on each element is possible, the smallest first."""
     if not report.staircase():
-        remedy = "Reports on counts, or on gaussian rows by evidence, have one if the run asked about all explanations."
+        remedy = "Reports on counts, or on gaussian rows by evidence, have one if the run tested all explanations."
         raise MisuseError("report", "have a staircase", Clause("it has none"), remedy)
     return draw(pictures.staircase_picture(report.document["staircase"], pictures.COLUMN), ax)
 
