@@ -35,11 +35,11 @@ def test_one_sentence_says_which_stream_rejects_what_the_other_keeps(contradicte
     assert calibration["kept"] > 0
     assert deployment["kept"] == 1
     assert report.document["contradiction"]["common"] == 0
-    said = "The streams contradict each other, as each rejects all that is left of the others: the"
+    said = "The streams contradict each other, because each rejects every explanation that the others leave: the"
     for told in (report.sentence, report.doubt, report.csv()):
         assert said in told
-        assert f"the calibration rows alone keep {calibration['kept']} of " in told
-        assert "the deployment rows alone keep nothing but explanation" in told
+        assert f"the calibration rows alone leave {calibration['kept']} of " in told
+        assert "the deployment rows alone leave only explanation" in told
         assert "no sign of a misfit" not in told
 
 

@@ -217,7 +217,7 @@ def test_one_survivor_spreads_together_with_the_proposal():
     places = Resolution(np.arange(2), np.array([[0.0, 0.1], [0.1, 0.0]]), np.array([0.7, 0.7]), 0.1, 0.2)
     (found,) = written([0, 1], question=places).fields
     assert found.sentence.startswith(
-        "Resolution: ambiguous; what survives, together with the proposal, spreads at least 0.7"
+        "Resolution: ambiguous; the set of the remaining explanations and the proposal spreads at least 0.7"
     )
 
 

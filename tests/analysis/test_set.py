@@ -47,7 +47,7 @@ def test_a_run_for_the_set_goes_on_after_the_labels_and_sorts_by_evidence():
     assert (a.cell, a.extent) == (("p", "q", "r", "s"), 3.0)
     assert "one of q, r, p, s" in a.sentence
     assert a.sentence.endswith("Not rejected only because a verdict is INDETERMINATE: s.")
-    assert found.sentence.endswith("1 verdict is INDETERMINATE, so what it is about is kept.")
+    assert found.sentence.endswith("1 verdict is INDETERMINATE, so its explanation cannot be excluded.")
     assert "4 kept, 0 not tested" in found.text()
     assert found.document["protocol"]["stop"] == "set"
 

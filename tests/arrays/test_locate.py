@@ -59,7 +59,7 @@ def test_two_sources_are_pairs():
     assert ("50 deg", "110 deg") in found.sets
     assert all(len(each) <= 2 for each in found.sets)
     assert found.centre.shape == (len(found.sets[0]), 1)
-    told = f"{len(found.sets)} combinations are left, and the best of them is {' and '.join(found.sets[0])}."
+    told = f"{len(found.sets)} combinations remain; the best-fitting one is {' and '.join(found.sets[0])}."
     assert (told if len(found.sets) > 1 else "One combination is left") in str(found)
 
 

@@ -58,7 +58,7 @@ def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder, write):
     ran = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--out", "out", "--rate", "0.2"])
     assert ran.exit_code == 0, ran.output
     assert "each signal by itself at level 0.1" in ran.output
-    assert "Over the map, with an expected share of at most 0.2 of them false (FDR)" in ran.output
+    assert "expected share of false ones (FDR) is at most 0.2" in ran.output
     table = [*csv.reader((folder / "out/map.csv").read_text().splitlines())]
     assert table[0][2:] == ["line label", "line class", "line possible", "line amounts", "line shares"]
     assert table[11][:5] == ["2", "0", "FINE", "L4", "L4"]

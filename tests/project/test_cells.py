@@ -61,7 +61,7 @@ def test_a_range_of_parameters_is_judged_as_a_whole_and_verified_from_the_rows(t
     assert shift["left"][1] - shift["left"][0] < 0.3
     text = report.text()
     assert "shift lies anywhere from -0.3 to 0.3" in text
-    assert "The data leave shift from" in text
+    assert "The data allow shift from" in text
     rows = np.load(tmp_path / "counts.npy")
     assert verify(report.json(), {"deployment": rows}).is_verified
     forged = json.loads(report.json())

@@ -116,7 +116,7 @@ def test_an_estimated_covariance_is_told_with_what_it_assumes(folder):
     assert any("so that the level holds exactly" in note for note in finished.assembled.notes)
     report = finished.result.report
     for told in (report.sentence, report.text(), report._repr_html_(), report.csv()):
-        assert "rows without a signal (99 degrees of freedom), which are assumed to have the same noise" in told
+        assert "rows without a signal (99 degrees of freedom). These rows are assumed to have the same noise" in told
     assert "with probability at least 0.95" in report.sentence
     parts = {finding["part"] for finding in finished.result.report.document["gate"]["findings"]}
     assert parts == {"columns", "spectrum", "noise"}

@@ -99,7 +99,9 @@ def test_a_third_source_that_the_bank_has_no_room_for_leaves_nothing(folder):
     off = np.exp(1j * np.pi * np.arange(Q) * np.sin(np.deg2rad(75.0))) / np.sqrt(Q)
     report = answer(folder(snapshots(2, np.column_stack([WAVES[:, [3, 6]], off]), correlation=0.5)))
     assert report.status == "EMPTY"
-    assert "rows that propose look like sources along 3 independent directions, in noise of variance " in report.text()
+    assert (
+        "rows of the proposal look like sources along 3 independent directions, in noise of variance " in report.text()
+    )
 
 
 def test_rotations_take_such_rows_too(folder):

@@ -145,7 +145,7 @@ def test_the_report_holds_units_and_p_values_and_says_what_they_are_too_few_for(
     assert "too few replicates" not in enough.sentence
     few = run_project(folder(units=8)).result.report
     assert few.document["gate"]["cannot_exclude"] == ["a", "b", "c"]
-    assert "too few replicates of a (8), b (8), c (8); 9 units or more are needed at this level" in few.sentence
+    assert "No signal can exclude a (8), b (8), c (8): each has too few replicate units" in few.sentence
 
 
 def test_the_column_of_the_unit_has_a_name_and_elements_may_be_pooled(folder):
@@ -193,6 +193,6 @@ def test_elements_of_different_numbers_of_units_are_told_as_one_range(folder):
     header = "element,unit," + ",".join(f"ch {i}" for i in range(Q))
     report = run_project(folder(table="\n".join([header, *lines]))).result.report
     assert report.document["gate"]["units"] == units
-    told = "Ranked among K = 24 to 40 units by explanation, so no p-value can be below 0.0244 to 0.04."  # 1 / (K + 1)
+    told = "ranked among K = 24 to 40 units by explanation, so no p-value can be below 0.0244 to 0.04."  # 1 / (K + 1)
     assert told in report.sentence
     assert report.sentence.count("Ranked among") == report.sentence.count("so that no p-value") == 1

@@ -73,7 +73,7 @@ def test_an_error_says_where_a_staircase_from_exact_responses_on_is_read(project
     assert report.staircase()[0]["least"] == 0.0
     least, most = report.fields[0].errors
     assert 0.0 < least <= stated <= most == report.fields[0].certain_to
-    assert report.width[-1].endswith(f"; this is read at an error of {100 * stated:g} %, the stated error.")
+    assert report.width[-1].endswith(f"; this answer assumes an error of {100 * stated:g} %, the stated error.")
     assert scale in report.width[-1]
     assert f"of its {scale.replace('every', 'any')}" in report.sentence
     assert verify(report.json(), {"deployment": ROW}).is_verified
@@ -116,7 +116,7 @@ def test_errors_of_elements_and_channels_have_a_staircase_of_their_multiples(pro
     report = project(with_error(text))
     assert report.document["staircase"]["scale"] == "stated"
     assert statements(report)[:2] == [("EMPTY", []), ("FINE", ["L4"])]
-    assert report.width[-1].endswith(" times the stated error; this is read at the stated error.")
+    assert report.width[-1].endswith(" times the stated error; this answer assumes the stated error.")
     assert "an error of its own" in report.sentence
     assert verify(report.json(), {"deployment": ROW}).is_verified
 

@@ -70,7 +70,9 @@ def test_an_element_that_nothing_can_exclude_is_named_apart_from_what_is_kept():
         "No signal can exclude PST (8): each has too few replicate units (in brackets), and this level needs 9 or more."
         in report.sentence
     )
-    assert "Something that is not in the library cannot be excluded: that takes 19 groups or more" in report.sentence
+    assert (
+        "Something that is not in the library cannot be excluded: this level needs 19 groups or more" in report.sentence
+    )
 
 
 def test_where_nothing_else_is_left_no_label_is_given():

@@ -111,12 +111,14 @@ def test_of_rows_with_more_energy_than_the_noise_allows_and_less_along_an_elemen
     fitted = PhysicalSupport(bank, {"A": 0.5}, **options).fit()
     fitted.report(noise(3, 120))
     result = fitted.result_
-    assert "weaker than what is left says along one of its elements (p < 0.0001): " in result.report.sentence
+    assert (
+        "along one of its elements, the rows are weaker than what is left says (p < 0.0001): " in result.report.sentence
+    )
     (found,) = misfit(result)
     assert found.is_all
     assert found.beside == "weaker"
     assert found.sentence.startswith("The deployment rows have ")
-    both = "though along an element of what is left they are weaker than it says: the noise of the bank is too small, "
+    both = "although along one of its elements they are weaker than expected: the noise of the bank is too small, "
     assert (both in found.sentence) == is_small
     assert "strengths of the bank are too small" not in found.sentence
 
