@@ -35,7 +35,7 @@ def test_a_run_for_labels_leaves_elements_that_it_did_not_ask_about_and_says_so(
     (a,) = found.fields
     assert (str(a.label), found.queries, a.kept, a.not_asked) == ("GROUP", 3, ("q", "p"), ("r", "s", "t"))
     assert a.cell == NAMES
-    assert "one of q, p (kept) or one of r, s, t (not tested)" in a.sentence
+    assert "one of q, p (not rejected) or one of r, s, t (not tested)" in a.sentence
     assert "3 explanations were not tested, because the run was to stop with the labels." in found.sentence
     assert (a.extent, found.rows()[0]["kept"], found.rows()[0]["not asked"]) == (1.0, "q; p", "r; s; t")
 
@@ -48,7 +48,7 @@ def test_a_run_for_the_set_goes_on_after_the_labels_and_sorts_by_evidence():
     assert "one of q, r, p, s" in a.sentence
     assert a.sentence.endswith("Not rejected only because a verdict is INDETERMINATE: s.")
     assert found.sentence.endswith("1 verdict is INDETERMINATE, so its explanation cannot be excluded.")
-    assert "4 kept, 0 not tested" in found.text()
+    assert "4 not rejected, 0 not tested" in found.text()
     assert found.document["protocol"]["stop"] == "set"
 
 

@@ -33,6 +33,7 @@ WAVES /= np.linalg.norm(WAVES, axis=0)
 LIBRARY = Library([f"p{i}" for i in range(9)], ["line"] * 9, PLACES[:, None], WAVES)
 JUDGES = {"rotation": ByRotation(), "evidence": ByEvidence(), "splits": ByEvidence("rows", 3)}
 NOISE = "the stated noise"
+SHARED = f"{NOISE}, or the assumption that they share one mean"
 UNLUCKY = 1e-6  # a right test fails one of these assertions for fewer than one seed in a million
 
 
@@ -141,7 +142,7 @@ def test_a_noise_that_is_stated_too_large_is_told_too():
     assert "stated too large, or the rows were scaled, averaged or smoothed" in report.sentence
 
 
-@pytest.mark.parametrize(("noise", "premises"), [(0.5, NOISE + ", or that they share one mean"), (2.0, NOISE)])
+@pytest.mark.parametrize(("noise", "premises"), [(0.5, SHARED), (2.0, NOISE)])
 def test_where_the_noise_is_refuted_nobody_says_that_the_best_explanation_is(noise, premises):
     """By evidence nothing else can withhold labels: no fit is looked at."""
     report = reported(nothing_there(1), noise, judge=ByEvidence())
@@ -182,7 +183,7 @@ def test_rows_that_do_not_share_their_mean_are_a_reason_too_and_what_else_was_se
     report = reported(rows, 1.0, judge=JUDGES[judge])
     assert report.status in ("EMPTY", "WITHHELD")
     assert "it is stated too small, or the rows do not share one mean." in report.sentence
-    assert report.text().startswith("The rows refute the stated noise, or that they share one mean, so no label")
+    assert report.text().startswith(f"The rows refute {SHARED}, so no label")
     gate = report.document["gate"]
     seen = [each for each in gate["findings"] if each["part"] == "spectrum" and each["p"] <= gate["level"]]
     assert ("The residuals of the best fit point to" in report.sentence) == bool(seen) == (judge == "rotation")

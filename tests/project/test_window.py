@@ -69,7 +69,7 @@ def test_everything_is_cut_to_the_window_and_elements_without_a_line_are_named(f
     finished = run_project(project)
     report = finished.result.report
     assert report.fields[0].cell == ("lead",)
-    assert "No line of iron or cobalt lies in the window: nothing is said about them." in report.text()
+    assert "No line of iron or cobalt lies in the window: the report makes no statement about them." in report.text()
     rows = assembled.tables["deployment"].values
     assert verify(report.json(), {"deployment": rows}).is_verified
     assert report_differences(project, report, finished.details).is_verified

@@ -59,7 +59,7 @@ def test_a_report_says_how_far_responses_may_be_off(tmp_path, judge, elements, m
     np.save(tmp_path / "rows.npy", row[None])
     report = run_project(load_project(tmp_path / "project.toml")).result.report
     assert report.fields[0].cell == ("b",)
-    sentence = f"Assumed of the responses: {said}."
+    sentence = f"Assumed about the responses: {said}."
     assert (sentence in report.sentence) == (said is not None)
     assert said is not None or "responses" not in report.sentence
     assert "grid of variant" not in report.sentence

@@ -68,9 +68,7 @@ def window_sentence(protocol: Entry) -> str:
         return f" Only channels from {words} were used."
     names = " or ".join(filter(None, (", ".join(hidden[:-1]), hidden[-1])))
     about = "it" if len(hidden) == 1 else "them"
-    return (
-        f" Only channels from {words} were used. No line of {names} lies in the window: nothing is said about {about}."
-    )
+    return f" Only channels from {words} were used. No line of {names} lies in the window: the report makes no statement about {about}."
 
 
 def cover_sentence(protocol: Entry) -> str:
@@ -303,7 +301,7 @@ def width_sentence(document: Entry) -> str:
     laws = [stream["law"] for stream in protocol["streams"]]
     settings = [*_settings(document)]
     told = [*settings, *(part for law in laws for part in _mixed(law, "cover" in protocol, bool(settings)))]
-    return f" Assumed of the responses: {'; '.join(told)}." if told else ""
+    return f" Assumed about the responses: {'; '.join(told)}." if told else ""
 
 
 def _settings(document: Entry) -> Iterator[str]:

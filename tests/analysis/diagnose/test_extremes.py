@@ -160,7 +160,7 @@ def test_only_verdicts_that_can_be_asked_for_are_recommended(extreme):
     assert result.trace.n_indeterminate
     assert len(result.trace) == result.trace.size
     refine = [text for field in diagnose(result).document["fields"] for text in refine_sentences(field)]
-    assert any("more queries would not settle it" in text for text in refine)
+    assert any("more queries would not settle" in text for text in refine)
     assert not any("may settle" in text for text in refine)
 
 
