@@ -102,5 +102,5 @@ def test_beside_a_cover_its_cells_alone_say_how_far_responses_go(tmp_path):
     assert len(report.document["protocol"]["streams"][0]["law"]["half_steps"]) == 2  # tangents along x and the width
     assert report.document["outcome"]["status"] == "REPORT"
     assert "Elements are cells that fill the boxes (line: x 0.4 to 0.5; width 0.95 to 1.05)" in report.sentence
-    assert "For its responses" not in report.sentence
+    assert "Assumed about the responses" not in report.sentence
     assert "between values" not in report.sentence

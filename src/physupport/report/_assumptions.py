@@ -68,7 +68,10 @@ def window_sentence(protocol: Entry) -> str:
         return f" Only channels from {words} were used."
     names = " or ".join(filter(None, (", ".join(hidden[:-1]), hidden[-1])))
     about = "it" if len(hidden) == 1 else "them"
-    return f" Only channels from {words} were used. No line of {names} lies in the window: the report makes no statement about {about}."
+    return (
+        f" Only channels from {words} were used. No line of {names} lies in the window: the report makes no statement "
+        f"about {about}."
+    )
 
 
 def cover_sentence(protocol: Entry) -> str:
