@@ -36,7 +36,7 @@ def test_a_run_for_labels_leaves_elements_that_it_did_not_ask_about_and_says_so(
     assert (str(a.label), found.queries, a.kept, a.not_asked) == ("GROUP", 3, ("q", "p"), ("r", "s", "t"))
     assert a.cell == NAMES
     assert "one of q, p (not rejected) or one of r, s, t (not tested)" in a.sentence
-    assert "3 explanations were not tested, because the run was set to stop once all labels were settled." in found.sentence
+    assert "3 explanations were not tested, because the run was set to stop once all labels" in found.sentence
     assert (a.extent, found.rows()[0]["kept"], found.rows()[0]["not asked"]) == (1.0, "q; p", "r; s; t")
 
 

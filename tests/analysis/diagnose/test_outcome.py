@@ -59,7 +59,9 @@ def test_a_large_possible_set_names_the_dimensions_that_are_unresolved(kit):
     possible, unasked = set(range(bank.size)) - set(trace.queries[trace.codes == 1].tolist()), bank.size - len(trace)
     members = [bank.explanation(e) for e in possible]
     places = {member.ids[0] for member in members}
-    assert sentence.startswith(f"Of {bank.size} explanations {len(possible) - unasked} are not rejected and {unasked} are not")
+    assert sentence.startswith(
+        f"Of {bank.size} explanations {len(possible) - unasked} are not rejected and {unasked} are not"
+    )
     assert ("Resolved: what is in region A" in sentence) == (len(places) == 1)
     gains, noises = ({m.settings["gain"] for m in members}, {m.deployment["noise"] for m in members})
     assert (len(gains), len(noises)) == (2, 2)
