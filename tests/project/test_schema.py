@@ -22,7 +22,7 @@ def refusal(path, overrides=None):
     ("old", "new", "message"),
     [
         ("budget = 1.0", "judge = ['rotation']", "project.toml: judge must be 'evidence' or 'invariant' or"),
-        (NOISE, "noise = -1", "project.toml: data.deployment.noise must be above 0, got -1."),
+        (NOISE, "noise = -1", "project.toml: data.deployment.noise must be above 0, not -1."),
         (NOISE, "", "project.toml: data.deployment.noise is required."),
         (NOISE, "noise = nan", "noise must be a number, a list of numbers, or { from, to, count }, not nan."),
         (NOISE, "noise = [0.5, 0.5]", "noise must hold each number once, not 0.5, 0.5."),
