@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import beta, chi2
 
 from physupport.judges.rotation import MeanRows, Rotation, RotationTable
+from physupport.judges.rotation._block_kernels import screen_blocks
 from physupport.judges.rotation._kernels import (
     BLOCK,
     PAIR_BLOCK,
@@ -24,7 +25,8 @@ from physupport.judges.rotation._kernels import (
     screen_pairs,
     tail,
 )
-from physupport.judges.rotation._pairs import Tables
+from physupport.judges.rotation._pairs import AtomTables, ElementTables
+from physupport.judges.rotation._sequential import never
 from physupport.judges.rotation._table import Draws, near_together
 
 
@@ -249,7 +251,7 @@ def make_pairs(seed, n_atoms=PAIR_BLOCK, size=14, missing=5, own_rank=2, sigma=0
     alone = list(range(0, n_atoms, 3))
     own = orthonormal(rng, own_rank, size)
     vector = 2.0 * own.T @ rng.standard_normal(own_rank) + rng.standard_normal(size)
-    tables = Tables.of(atoms, *np.array(pairs).T, np.array(alone))
+    tables = AtomTables.of(atoms, np.array(pairs).T, np.array(alone), np.zeros(3))[:4]
     left = vector - own.T @ (own @ vector)
     return SimpleNamespace(atoms=atoms, pairs=pairs, alone=alone, own=own, vector=vector, tables=tables, sigma=sigma,
                            radius=float(np.linalg.norm(left)), normals=rng.standard_normal((DRAWS, size)),
@@ -269,7 +271,7 @@ def test_pairs_are_counted_whose_rotated_vector_is_fitted_by_least_squares(sigma
     problem = make_pairs(0, sigma=sigma)
     turned = np.array([rotated(problem, b) for b in range(DRAWS)])
     found = np.array([pair_fits(problem, vector) for vector in turned])
-    steepest = float(problem.tables.inverse.max())
+    steepest = float(problem.tables[2].max())
     for share in (0.3, 0.6, 0.9):
         least = np.array([np.inf, np.quantile(found[:, 0], share), np.quantile(found[:, 1], share)])
         given = (
@@ -278,12 +280,12 @@ def test_pairs_are_counted_whose_rotated_vector_is_fitted_by_least_squares(sigma
             problem.radius, sigma, 0.0, least, *problem.tables, steepest,
         )  # fmt: skip
         hits = (found >= least[1:]).any(axis=1)
-        assert count_pairs(*given, DRAWS + 1, 0, -1) == (hits.sum(), 0)
+        assert count_pairs(*given, *never(DRAWS)) == (hits.sum(), 0)
         # Nothing reaches the empty support unless it needs nothing, and then every draw does.
-        assert count_pairs(*given[:9], np.array([0.0, np.inf, np.inf]), *given[10:], DRAWS + 1, 0, -1) == (DRAWS, 0)
-        first = int(hits.argmax())
-        if first:  # none of the first draws exceeds: a glance ends there
-            assert count_pairs(*given, DRAWS + 1, 0, DRAWS - first) == (0, DRAWS - first)
+        assert count_pairs(*given[:9], np.array([0.0, np.inf, np.inf]), *given[10:], *never(DRAWS)) == (DRAWS, 0)
+        few, many = never(DRAWS)
+        few[2] = int(hits[:24].sum())  # a look after 24 draws decides
+        assert count_pairs(*given, few, many) == (few[2], DRAWS - 24)
 
 
 @settings(max_examples=60)
@@ -297,9 +299,9 @@ def test_no_pair_that_fits_well_enough_is_left_unflagged(seed, share):
     least = share * max(fits.values())
     rest = least * (1.0 - 1e-9) - x**2
     left, flags = np.where(rest < 0.0, -np.inf, np.sqrt(np.maximum(rest, 0.0))), np.empty(len(x))
-    for block in range(len(problem.tables.gram)):
+    for block in range(len(problem.tables[1])):
         chosen = x[block * PAIR_BLOCK : (block + 1) * PAIR_BLOCK]
-        _flag(x, left, chosen.min(), chosen.max(), problem.tables.edges[block], flags)
+        _flag(x, left, chosen.min(), chosen.max(), problem.tables[3][block], flags)
         for (i, k), fit in fits.items():
             if k // PAIR_BLOCK == block and fit >= least:
                 assert flags[i] == 1.0, (i, k)
@@ -367,7 +369,11 @@ def test_pairs_go_their_own_way_only_where_it_is_shorter_and_exact(tools):
     lines, pairs = tools.make_lines(60, 24, 2.5), list(combinations(range(24), 2))
     assert RotationTable(lines, pairs).has_pairs
     assert not RotationTable(lines, pairs[:150]).has_pairs  # too few to be worth it
-    assert not RotationTable(lines * np.exp(1j * np.arange(24)), pairs).has_pairs
+    assert RotationTable(lines * np.exp(1j * np.arange(24)), pairs).has_pairs
+    both = [tuple(2 * i + part for i in pair for part in range(2)) for pair in pairs]
+    assert RotationTable(np.hstack([lines, lines**2])[:, np.arange(48).reshape(2, 24).T.ravel()], both).has_pairs
+    shared = [(*support, 0) if 0 not in support else support for support in both]  # three elements in most
+    assert not RotationTable(np.hstack([lines, lines**2])[:, np.arange(48).reshape(2, 24).T.ravel()], shared).has_pairs
     assert not RotationTable(lines, [*pairs, (0, 1, 2)]).has_pairs
     assert not RotationTable(np.hstack([lines, lines[:, :1]]), [*pairs, (0, 24)]).has_pairs  # of rank one
     near = np.hstack([lines, lines[:, :1] + 1e-4 * lines[:, 5:6]])
@@ -426,3 +432,35 @@ def test_second_moments_drawn_by_their_factor_have_the_moments_of_normal_columns
     assert diagonal.var() == pytest.approx(2.0 * parts * degrees, rel=0.15)
     beside = (np.abs(moments[:, 0, 1]) ** 2).mean()
     assert beside == pytest.approx(parts**2 * degrees, rel=0.15)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_screen_of_elements_bounds_the_chance_that_a_rotation_reaches(is_known):
+    """Four thousand rotations, every pair of two columns each fitted through an orthonormal basis of its own."""
+    is_telling = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        bases = np.linalg.qr(rng.standard_normal((PAIR_BLOCK, 60, 2)) + rng.standard_normal((60, 1)))[0].swapaxes(1, 2)
+        pairs = np.array([pair for i, pair in enumerate(combinations(range(PAIR_BLOCK), 2)) if i % 5])
+        own = orthonormal(rng, 3, 60)
+        vector = 2.0 * own.T @ rng.standard_normal(3) + rng.standard_normal(60)
+        radius = float(np.linalg.norm(vector - own.T @ (own @ vector)))
+        length = 0.6 if is_known else radius
+        normals = rng.standard_normal((4000, 60))
+        left = normals - normals @ own.T @ own
+        scale = np.full(4000, 0.6) if is_known else radius / np.linalg.norm(left, axis=1)
+        turned = own.T @ (own @ vector) + scale[:, None] * left
+        spans = [np.linalg.qr(np.concatenate(bases[pair]).T)[0] for pair in pairs]
+        fits = np.stack([((turned @ span) ** 2).sum(axis=1) for span in spans])
+        cut = 80.0 if is_known else 1.0
+        for share in (0.5, 0.99, 0.9999, 1.0):
+            least = 1.5 * fits.max() if share == 1.0 else np.quantile(fits.max(axis=0), share)
+            tables = ElementTables.of(bases, pairs.T, np.full(len(pairs), least), np.inf, np.full(PAIR_BLOCK, np.inf))
+            across = (own @ bases.swapaxes(0, 1).reshape(-1, 60).T).reshape(3, 1, 2, PAIR_BLOCK)
+            tails = tables.tails(cut, 57, is_known=is_known)
+            settled = (0.0, length, 57, is_known, 1e9, cut, tails, (0, 0))
+            bound = screen_blocks(across, own @ vector, tables.none, tables.single, *tables[1:5], *settled)
+            exceeded = (fits >= least).any(axis=0).mean()
+            assert exceeded <= bound + 6.0 * np.sqrt(exceeded / 4000)
+            is_telling += bound < 0.9
+    assert is_telling

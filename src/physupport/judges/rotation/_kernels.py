@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..._compiled import cached_njit
 from ..._typing import Array, BoolArray, IntArray
+from ._sequential import LOOK
 
 BLOCK = 32  # rivals at a time: looked at together or not at all, and few enough for registers
 _CHUNK_BYTES = 500_000  # of products, that all explanations of a batch use before the next are fetched
@@ -400,11 +401,10 @@ def count_pairs(
     inverse: Array,
     edges: Array,
     steepest: float,
-    enough: int,
-    fewest: int,
-    unseen: int,
+    few: IntArray,
+    many: IntArray,
 ) -> tuple[int, int]:
-    r"""Exceedances and draws still to come, as `_kernels.count`; stops also if there is none before `unseen` are left.
+    r"""Exceedances and draws still to come, as `_kernels.count`, until a look decides: few, many as in `Looks`.
 
     products (B, E) = A^T g_b, inner (l, B) = U_e^T g_b, across (l, E) = U_e^T A, along (l,) = U_e^T z.  least (3,) are
     the energies that supports of 0, 1 and 2 atoms must reach; singles (E,) 1 for atoms that are a support alone, else
@@ -420,7 +420,7 @@ def count_pairs(
     for i in range(n_own):
         fixed += along[i] ** 2
     for b in range(len(products)):
-        if counted >= enough or counted + remaining < fewest or (counted == 0 and remaining <= unseen):
+        if b % LOOK == 0 and b > 0 and (counted <= few[b // LOOK - 1] or counted >= many[b // LOOK - 1]):
             break
         inside = 0.0
         for i in range(n_own):

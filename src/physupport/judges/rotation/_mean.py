@@ -10,7 +10,7 @@ from ..._typing import Array, Field, IntArray
 from ...laws import RANK_TOLERANCE
 from . import _thinned as thinned
 from ._kernels import BLOCK, count, count_batch, longest, padded, screen_batch
-from ._pairs import Pairs
+from ._pairs import LEAST_BESIDE, Pairs
 from ._rows import SCREEN_SHARE, Contest, Counts, Rotations, exceeding, most_rejected
 from ._table import (
     EPS,
@@ -22,6 +22,7 @@ from ._table import (
     SCATTER,
     Draws,
     Finding,
+    as_real,
     leading_share,
     leading_shares,
     near_together,
@@ -92,14 +93,9 @@ class MeanRows(Rotations):
         return sides
 
     def _turned_bases(self, sides: IntArray) -> Array:
-        """Give the first row of each basis the sign that the fit must have, if any.
-
-        Complex rows u (M, r, m) become real ones (M, 2r, 2m) that span the same.
-        """
+        """Give the first row of each basis the sign that the fit must have, if any."""
         rows = self.table.bases
-        if self.parts == 2:
-            turned_rows = np.concatenate([-rows.imag, rows.real], axis=-1)
-            rows = np.concatenate([np.concatenate([rows.real, rows.imag], axis=-1), turned_rows], axis=-2)
+        rows = as_real(rows) if self.parts == 2 else rows
         signed = np.flatnonzero(sides)
         if not signed.size:
             return rows
@@ -151,10 +147,11 @@ class MeanRows(Rotations):
     @cached_property
     def _pairs(self) -> Pairs | None:
         """The way of pairs, where it is open."""
-        if self.parts == 2 or not self.table.has_pairs:
+        if not self.table.has_pairs:
             return None
-        pairs = Pairs(self)
-        return pairs if pairs.is_safe else None
+        rows = self.table.element_bases
+        pairs = Pairs(self, as_real(rows) if self.parts == 2 else rows)
+        return pairs if pairs.tables.steepest <= 1.0 / LEAST_BESIDE else None
 
     @cached_property
     def thinned(self) -> Thinned | None:

@@ -32,8 +32,7 @@ class Counts:
     least: IntArray
     most: IntArray
     bound: Array  # (k,) of the exact p-value; inf where nothing was screened
-    number: int | None = None  # e is rejected if fewer exceed; None leaves that to its level
-    glanced: Array | None = None  # (k,) margin of a look at the first draws; -inf where it rejects nothing
+    number: int | IntArray | None = None  # e is rejected if fewer exceed; None leaves that to its level
 
 
 @final
@@ -103,8 +102,7 @@ def count_margins(counts: Counts, level: float, draws: int, *, is_screened: bool
         return lower, upper
     with np.errstate(divide="ignore"):
         screened = np.log(SCREEN_SHARE * level) - np.log(counts.bound) - 1e-9  # far more than the bound's rounding
-    ahead = screened if counts.glanced is None else np.maximum(screened, counts.glanced)
-    return np.maximum(lower, ahead), np.maximum(upper, ahead)
+    return np.maximum(lower, screened), np.maximum(upper, screened)
 
 
 def check_freedom(freedom: int) -> None:

@@ -5,6 +5,7 @@ Outsiders are effects that the bank lacks; the gate looks for them in the residu
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
@@ -68,10 +69,12 @@ _LEAST_SIZE = 1e-80
 _LARGEST_SIZE = 1e80
 # Explanations, at least, for which tables of all pairs of atoms are worth making.
 _FEWEST_PAIRS = 200
+# Real columns of an element, at most, whose pairs are compiled as one.
+_WIDEST = 6
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RotationTable:
     r"""Explanations :math:`z = N_e\theta + \sigma\varepsilon`: the atoms of a support, and always the background.
 
@@ -102,8 +105,7 @@ class RotationTable:
         columns = check_columns("background", background, len(atoms))
         complement = _complement(columns, self.tolerance)  # (q, m)
         check_sizes("atoms", np.abs(atoms).max(axis=0))
-        unit = atoms / np.linalg.norm(atoms, axis=0)
-        left = complement.conj().T @ unit  # (m, E)
+        left = complement.conj().T @ (atoms / np.linalg.norm(atoms, axis=0))  # (m, E)
         norms = np.linalg.norm(left, axis=0)
         if (norms <= self.tolerance).any():
             raise MisuseError(
@@ -112,7 +114,7 @@ class RotationTable:
                 Clause(f"it spans {self._name(int(norms.argmin()))}"),
                 "Take columns out of the background, or the atom out of the bank.",
             )
-        bases, ranks, errors = _spans(left, supports, self.tolerance)
+        bases, ranks, errors = spans(left, supports, self.tolerance)
         object.__setattr__(self, "supports", supports)
         names = ("atoms", "background", "complement", "bases", "ranks", "errors")
         for name, value in zip(names, (atoms, columns, complement, bases, ranks, errors), strict=True):
@@ -131,13 +133,39 @@ class RotationTable:
         """True if rows, coefficients and noise are complex."""
         return bool(np.iscomplexobj(self.bases))
 
-    @property
+    @cached_property
+    def elements(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each element: those that every support has together or not at all."""
+        where: dict[int, list[int]] = {}
+        for e, support in enumerate(self.supports):
+            for atom in support:
+                where.setdefault(atom, []).append(e)
+        together: dict[tuple[int, ...], list[int]] = {}
+        for atom, explanations in where.items():
+            together.setdefault(tuple(explanations), []).append(atom)
+        return tuple(map(tuple, together.values()))
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The elements of each support, by number."""
+        owner = {atom: number for number, columns in enumerate(self.elements) for atom in columns}
+        return tuple(tuple(dict.fromkeys(owner[atom] for atom in support)) for support in self.supports)
+
+    @cached_property
+    def element_bases(self) -> Field:
+        """(E, r, m) orthonormal rows of every element alone, as `bases`."""
+        left = self.complement.conj().T @ (self.atoms / np.linalg.norm(self.atoms, axis=0))
+        return spans(left, self.elements, self.tolerance)[0]
+
+    @cached_property
     def has_pairs(self) -> bool:
-        """True if `Pairs` can judge, and sooner: real supports of at most two atoms, most pairs of atoms among them."""
+        """True if `Pairs` can judge, and sooner: at most two elements in a support, and most pairs of them."""
         sizes = np.array([len(support) for support in self.supports])
-        if self.is_complex or sizes.max() != 2 or self.size < _FEWEST_PAIRS or (self.ranks != sizes).any():
+        if self.size < _FEWEST_PAIRS or sizes.max() > 2 * _WIDEST or (self.ranks != sizes).any():
             return False
-        return bool(8 * self.size >= self.atoms.shape[1] ** 2)
+        width = max(map(len, self.elements), default=0) * (2 if self.is_complex else 1)
+        is_dense = 8 * self.size >= len(self.elements) ** 2
+        return max(map(len, self.members)) == 2 and width <= _WIDEST and is_dense
 
     def whitened(self, whitener: Field) -> "RotationTable":
         """The same explanations for rows multiplied by whitener (p, q), see `whitening`."""
@@ -172,7 +200,7 @@ def _complement(background: Field, tolerance: float) -> Field:
     return np.asarray(left[:, int((values > tolerance).sum()) :])
 
 
-def _spans(left: Field, supports: Sequence[tuple[int, ...]], tolerance: float) -> tuple[Field, IntArray, Array]:
+def spans(left: Field, supports: Sequence[tuple[int, ...]], tolerance: float) -> tuple[Field, IntArray, Array]:
     """Bases (M, r, m), ranks (M,) and errors (M,), all supports of one size at a time."""
     sizes = np.array([len(support) for support in supports])
     bases = np.zeros((len(supports), max(int(sizes.max()), 1), len(left)), dtype=left.dtype)
@@ -189,6 +217,13 @@ def _spans(left: Field, supports: Sequence[tuple[int, ...]], tolerance: float) -
         # least singular value kept.
         errors[chosen] = 8.0 * len(left) * EPS * np.sqrt(size) / np.where(kept, values, np.inf).min(axis=1)
     return bases[:, : max(int(ranks.max()), 1)], ranks, errors
+
+
+def as_real(rows: Field) -> Array:
+    """Complex rows (M, r, m) as real ones (M, 2r, 2m) that span the same: real and imaginary parts side by side."""
+    plain = np.concatenate([rows.real, rows.imag], axis=-1)
+    turned_rows = np.concatenate([-rows.imag, rows.real], axis=-1)
+    return np.concatenate([plain, turned_rows], axis=-2)
 
 
 def near_together(bases: Array, size: int) -> IntArray:
