@@ -58,6 +58,16 @@ def folder(tmp_path):
     return made
 
 
+def test_with_a_share_and_as_many_units_as_are_told_the_members_of_a_group_are_told_apart(folder):
+    (field,) = run_project(folder()).details.document["fields"]
+    (fact,) = field["remedies"]
+    assert (fact["kind"], fact["needed"], fact["now"]) == ("units", 19, UNITS)
+    shared = ('replicate_unit = "unit"', 'replicate_unit = "unit"\nreplicate_share = 0.5')
+    cells = [run_project(folder(shared, units=n)).result.report.fields[0].cell for n in (18, fact["needed"])]
+    assert cells[1] == ("b",)
+    assert len(cells[0]) > 1
+
+
 def test_a_project_names_the_group_of_its_row_and_keeps_the_elements_in_it(folder):
     finished = run_project(folder())
     (stone,) = finished.result.report.fields

@@ -11,6 +11,7 @@ from ._words import Entry, above, listed, number, plain
 _MOST_TIMES = 1000.0
 _MOST_EACH = 3  # of a field
 _MOST_TOLD = 9  # in all
+_OPEN = (Label.GROUP, Label.SUPPORT_AMBIGUOUS, Label.LOCAL_AMBIGUOUS, Label.AMBIGUOUS)
 _ONE_SIDED = 0.7  # of deviations, the share of their sum that has one sign
 
 
@@ -22,7 +23,13 @@ def remedy_sentences(details: Mapping[str, Any]) -> list[str]:
     for field in (each for each in fields if each not in endless):
         name = plain(field["field"]) if len(fields) > 1 else ""
         said += [f"{name}: {text}" if name else text for text in field_remedies(field)]
-    return [*said[: _MOST_TOLD - bool(endless)], *([_endless(endless)] if endless else [])]
+    last = [_endless(endless)] if endless else []
+    if unknown := [field["field"] for field in fields if field["label"] in _OPEN and not field.get("remedies")]:
+        last.append(
+            f"{listed(unknown)}: how much more data would help cannot be forecast here. More rows or less noise make "
+            f"answers finer."
+        )
+    return [*said[: _MOST_TOLD - len(last)], *last]
 
 
 def _is_endless(fact: Entry) -> bool:
@@ -57,8 +64,8 @@ def _units(fact: Entry) -> str:
     if fact["is_shared"]:
         return f"Measure at least {fact['needed']} units of each element; the fewest are {fact['now']} now."
     return (
-        f"To tell the members of a group apart, set half of the level aside for them, `judge_options = {{ share = 0.5 "
-        f"}}`, and measure at least {fact['needed']} units of each; the fewest are {fact['now']} now."
+        f"To tell the members of a group apart, set half of the level aside for them, `[elements] replicate_share = "
+        f"0.5`, and measure at least {fact['needed']} units of each; the fewest are {fact['now']} now."
     )
 
 
