@@ -45,7 +45,7 @@ def test_a_second_demo_runs_the_project_that_is_there(shown):
     again = CliRunner().invoke(app, ["demo", "--out", str(out)])
     assert again.exit_code == 0, again.exception
     assert f"The project in {out} was run as it was." in again.stdout
-    assert "9 of 210 explanations tested" in again.stdout
+    assert "9 of 210 explanations (candidates) tested" in again.stdout
 
 
 def test_without_any_extra_the_demo_runs_from_an_empty_folder(tmp_path):
