@@ -16,6 +16,7 @@ these.
 from fractions import Fraction
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ..._typing import Array, IntArray
 from ..rotation._table import Draws
@@ -55,27 +56,27 @@ def _margins(data: Replicates, references: Array, ranked: Array, n_channels: int
     p_values = []
     for e, own in enumerate(listed):
         chosen = np.append(_one_of_each_unit(own, data.unit_of, order), -1)
-        spectra = ranked[chosen]
-        away = spectra - spectra.mean(axis=0)
+        mean = ranked[chosen].mean(axis=0)
+        away = ranked[chosen] - mean
         # Other spectra of a unit have its colour, which would be near to nothing for all units but the new one.
         shared = left[np.isin(data.unit_of, data.unit_of[own])]
         scatter = whole - shared.T @ shared + away.T @ away
         ridge = max(_SHRINKAGE * float(np.trace(scatter)) / n_channels, _LEAST_RIDGE)
-        scores = _scores(scatter + ridge * np.eye(len(scatter)), away, spectra, np.delete(means, e, axis=0))
+        scores = _scores(scatter + ridge * np.eye(len(scatter)), away, np.delete(means, e, axis=0) - mean)
         slack = _TIE * float(np.abs(scores).max())
         p_values.append(Fraction(int((scores >= scores[-1] - slack).sum()), len(scores)))
     return p_values
 
 
-def _scores(scatter: Array, away: Array, spectra: Array, others: Array) -> Array:
-    """(K + 1,) scores of spectra, which lie away from their mean; others: (J, r) means of other elements."""
+def _scores(scatter: Array, away: Array, others: Array) -> Array:
+    """(K + 1,) scores of spectra that lie away from their mean; others: (J, r) means of other elements from there."""
     root = np.linalg.cholesky(scatter)
-    own = (np.linalg.solve(root, away.T) ** 2).sum(axis=0)
+    both = solve_triangular(root, np.concatenate([away, others]).T, lower=True, check_finite=False).T
+    here = both[: len(away)]
+    own = (here**2).sum(axis=1)
     if not len(others):
         return np.asarray(own)
-    here = np.linalg.solve(root, spectra.T).T
-    there = np.linalg.solve(root, others.T).T
-    nearest = ((here[:, None] - there) ** 2).sum(axis=2).min(axis=1)
+    nearest = ((here[:, None] - both[len(away) :]) ** 2).sum(axis=2).min(axis=1)
     return np.asarray(own - np.minimum(nearest, _CAP * np.median(own)))
 
 
