@@ -210,7 +210,7 @@ def test_ctrl_c_in_a_map_says_how_to_go_on_and_another_rate_is_told_to_be_anothe
         _, err = mapping.communicate(timeout=60)
     assert (mapping.returncode, err) == (
         -signal.SIGINT,
-        "Stopped. What is done stays: the same command goes on with the rest.\n",
+        "Stopped. Finished blocks are kept: repeat the command to continue.\n",
     )
     error = CliRunner().invoke(app, [*command[3:], "--rate", "0.2"]).exception
     assert "that of the same map: signals, bank, question, judge, level and rate" in str(error)

@@ -174,7 +174,7 @@ def test_without_any_worker_left_the_run_ends_in_words_and_goes_on(bank, tmp_pat
                     os.kill(pid, signal.SIGKILL)
 
         address = cluster.scheduler_address
-        with pytest.raises(MisuseError, match="What is done stays"):
+        with pytest.raises(MisuseError, match="Finished blocks are kept"):
             map_signals(rows, protocol, tmp_path / "out", block=16, scheduler=address, progress=kill_all)
     plain = map_signals(rows, protocol, tmp_path / "threads", block=16)
     assert content(map_signals(rows, protocol, tmp_path / "out", block=16).store.folder) == content(plain.store.folder)

@@ -385,7 +385,7 @@ def test_a_disk_without_room_is_told_before_and_while_it_is_written(
     monkeypatch.undo()
     wide = map_signals(image[0], protocol, tmp_path / "whole", block=32)
     # Some chunks are larger.
-    with small_files(200), pytest.raises(MisuseError, match="What is done stays: the same call goes on"):
+    with small_files(200), pytest.raises(MisuseError, match="Finished blocks are kept: repeat the call"):
         map_signals(image[0], protocol, tmp_path / "out", block=32)
     again = map_signals(image[0], protocol, tmp_path / "out", block=32)
     assert content(again.store.folder) == content(wide.store.folder)

@@ -65,11 +65,11 @@ def test_what_is_left_where_the_best_fit_is_means_its_shape_and_another_element_
     row = 80.0 * np.exp(-0.5 * ((AXIS - 33.0) / 2.5) ** 2) + BASELINE + noise(2)
     between = answer(folder(row))
     assert between.status == "EMPTY"
-    assert "where the best fit is itself: another place, width or shape of it" in between.sentence
+    assert "at the best fit itself: its place, width or shape differs" in between.sentence
     both = answer(folder(15.0 * LINES[:, 6] + 10.0 * LINES[:, 12] + BASELINE + noise(2)))
     assert both.status == "EMPTY"
-    assert "a sign of element L12, as no explanation of the bank has it: beside others" in both.sentence
-    assert "where the best fit is itself" not in both.sentence
+    assert "point to element L12 in a combination, or with a coefficient, that no explanation" in both.sentence
+    assert "at the best fit itself" not in both.sentence
     forged = json.loads(between.json())
     own = next(finding for finding in forged["gate"]["findings"] if finding.pop("is_own", None))
     assert own["part"] == "columns"

@@ -94,7 +94,7 @@ def continue_run(
     check_question(trace.question, cache.size)
     allowed = budget_queries(budget, cache.size)
     if allowed < len(trace):
-        remedy = "What was asked stays asked; in Python, trace.at says what fewer would have found."
+        remedy = "Verdicts stay in the trace; in Python, trace.at gives the result of fewer queries."
         raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, remedy)
     suggested = proposals or Proposals()
     suggested.check_size(cache.size)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..project import Assembled, Project
 
 _WRITABLE = "be a folder that can be made and written to"
-_STAYS = "What is done stays: the same call goes on."
+_STAYS = "Finished blocks are kept: repeat the call to continue."
 _SIGNALS = "Array of signals, channels along its last axis; the image or the rows of data.deployment else."
 _CHANNELS = "Axis that runs over channels, by name or number; the last unless given."
 _REPEATS = "Axis that runs over repeated rows of a signal, by name or number, if one does."
@@ -53,7 +53,9 @@ def map_(
     channels: Annotated[str | None, typer.Option(help=_CHANNELS)] = None,
     repeats: Annotated[str | None, typer.Option(help=_REPEATS)] = None,
     out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
-    level: Annotated[float | None, typer.Option(help="Of each signal by itself; else that in the file.")] = None,
+    level: Annotated[
+        float | None, typer.Option(help="Level for each signal by itself; that of the file if not given.")
+    ] = None,
     rate: Annotated[float | None, typer.Option(help=_RATE)] = None,
     signal: Annotated[str | None, typer.Option(help=_SIGNAL)] = None,
     scheduler: Annotated[str | None, typer.Option(help=_SCHEDULER)] = None,
@@ -93,7 +95,7 @@ def _mapped(
     inside = f"{folder}{os.sep}"  # files in it are told by their names
     calibration = assembled.tables.get("calibration")
     with (
-        ended_with("Stopped. What is done stays: the same command goes on with the rest."),
+        ended_with("Stopped. Finished blocks are kept: repeat the command to continue."),
         assembled.project.named_run(),
         misuse_named(lambda name: f"--out: {name}" if name.startswith(inside) else MAP_OPTIONS.get(name, name)),
     ):

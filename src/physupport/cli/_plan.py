@@ -38,13 +38,13 @@ _DICTIONARY = (
     "atom of norm 1, the last one the separated atom."
 )
 _ATOMS = f"Number q of atoms in the block, 3 to {_MOST_ATOMS}; {_DEFAULT_ATOMS} unless given."
-_WANTED = "Wanted resolution, a projective distance: say what reaches it."
+_WANTED = "Wanted resolution, a projective distance; the plan states what reaches it."
 _PICTURE = "Draw the resolution over N and s into this file (.png, .pdf, .svg)."
 _SUPPORT = "Indices of the active atoms, from 0, comma-separated; the first ones unless given."
 _SEPARATED = "The same for the separated atom; unless given, LOW to HIGH times the number of active atoms."
 _PROJECT = "A project file instead: what each judge would leave of as many rows as it has; none of them is looked at."
-_STRENGTH = "With a project whose coefficients are free: how large they are in the rows that are made."
-_TURN = "All of the block is known but how far it is turned about its active atoms."
+_STRENGTH = "Size of the free coefficients in simulated rows, with a project."
+_TURN = "Treat the block as known except for its turn about the active atoms."
 
 # Options by the arguments behind them.
 _SAME = ("p", "noise", "sigma", "support", "coefficients", "wanted", "dictionary", "strength")

@@ -28,7 +28,7 @@ _SPECTRUM = "With --from-library: file of the spectrum."
 _BUDGET = "Instead of the budget in the file: a share (0.75) or a number of queries (162)."
 _OUT = "Folder for the report, instead of the one in the file; replaced as a whole."
 _RESUME = "Go on from the report in the folder, with the same protocol and perhaps another budget."
-_DRY_RUN = "Say what would be asked and what it would cost; write nothing."
+_DRY_RUN = "Forecast the queries, time and memory of the run; write nothing."
 _JSON = "Print what may be said, and what may not, as JSON; show --json prints the whole report."
 _HASH = "With --dry-run: work out the hash of the protocol, even of a bank that takes long to build."
 _SOURCES = "CSV beside the project, a line a source: element, and its rows in columns or files."
@@ -44,7 +44,7 @@ def _examples(begun: str) -> list[str]:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Target folder; created if it is missing.")] = Path(),
     example: Annotated[str, typer.Option(help=_EXAMPLE, autocompletion=_examples)] = "four-region",
     from_library: Annotated[Path | None, typer.Option(help=_LIBRARY)] = None,
     spectrum: Annotated[Path | None, typer.Option(help=_SPECTRUM)] = None,

@@ -33,7 +33,7 @@ def rid(
     library: Annotated[Path | None, typer.Option(help=_LIBRARY)] = None,
     drf: Annotated[str, typer.Option(help=_DRF)] = "auto",
     detector_name: Annotated[str | None, typer.Option(help="Which detector of a file with several.")] = None,
-    level: Annotated[float, typer.Option(help="Probability that anything said is false.")] = 0.05,
+    level: Annotated[float, typer.Option(help="Largest probability that any statement is false.")] = 0.05,
     unlisted: Annotated[bool, typer.Option("--unlisted", help=_UNLISTED)] = False,
     n42: Annotated[Path | None, typer.Option(help=_N42)] = None,
     save: Annotated[Path | None, typer.Option(help=_SAVE)] = None,

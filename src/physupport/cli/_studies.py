@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..studies import Outcome
 
 _WIDE = 1000  # columns, more than any table has
-_JUDGE = "evidence, as in the paper; simulation adds what that judge says."
+_JUDGE = "evidence, as in the paper; simulation adds the results of that judge."
 
 Draw = Callable[[Path], object]
 Progress = Callable[[int, int], None] | None
@@ -76,8 +76,8 @@ def reproduce(
 
 def coverage(
     study: Annotated[str, typer.Option(help="four-region or global.")],
-    datasets: Annotated[int, typer.Option(help="How many fresh data sets; the scenes of the study take turns.")],
-    seed: Annotated[int, typer.Option(help="Where the fresh seeds come from.")] = 0,
+    datasets: Annotated[int, typer.Option(help="Number of fresh data sets; the scenes of the study alternate.")],
+    seed: Annotated[int, typer.Option(help="Seed from which the fresh seeds are drawn.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the output.")] = Path("physupport-coverage"),
     jobs: Threads = None,
 ) -> None:

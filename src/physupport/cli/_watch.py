@@ -35,7 +35,7 @@ _ROWS = (
 )
 _OUT = "Folder for report.json and live.html of the last look; watch beside the project file unless given."
 _CALIBRATION = "Text file of calibration rows that grows as well, in place of the project's."
-_COUNTS = "Of counts, what a row is: increments, snapshots of one spectrum so far, or events: time and channel."
+_COUNTS = "Meaning of a row of counts: increments, snapshots of one spectrum so far, or events: time and channel."
 _UNTIL = "Stop once the answer is certain: fine for all regions, fine=lead,tin for some."
 _ALSO = "Rows of a measurement of [[next]] that has responses of its own, as NAME=FILE; may be given again."
 _RESUME = "Go on from the report in the folder: its looks are repeated on the same files first."

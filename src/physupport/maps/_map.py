@@ -30,7 +30,7 @@ _RETRIES = 5
 _ANSWER = 5  # seconds in which a scheduler that is there answers, also from far away; twice that for all it says
 _WORKERS = 30  # seconds in which the first worker comes, and in which all have the tables
 _LOOK = 5  # seconds without a result after which new workers are looked at
-_STAYS = "What is done stays: the same call goes on."
+_STAYS = "Finished blocks are kept: repeat the call to continue."
 
 
 class Workers(NamedTuple):

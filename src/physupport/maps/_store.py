@@ -456,7 +456,10 @@ def _write(path: Path, content: bytes) -> None:
 
 def _unwritable(path: Path, error: OSError) -> MisuseError:
     return MisuseError(
-        "out", _WRITABLE, Clause(f"{path} is not ({error.strerror})"), "What is done stays: the same call goes on."
+        "out",
+        _WRITABLE,
+        Clause(f"{path} is not ({error.strerror})"),
+        "Finished blocks are kept: repeat the call to continue.",
     )
 
 

@@ -102,7 +102,7 @@ def has_evidence(document: Entry) -> bool:
 
 
 def _vanishes(document: Entry, entry: Entry) -> str:
-    """A note for coefficients that may be as small as one likes: no rows can then show absence."""
+    """A note for coefficients that may be arbitrarily small: no rows can then show absence."""
     laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
     if not laws or "absence_threshold" in entry["numbers"] or not (known := LAWS.get(laws[0].get("kind"))):
         return ""

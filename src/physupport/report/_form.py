@@ -109,7 +109,7 @@ _Window = TypedDict("_Window", {
 
 
 class _Protocol(TypedDict):
-    """What was frozen before held-out rows were read."""
+    """The protocol, frozen before held-out rows were read."""
 
     bank: Hash | None
     """hash of the bank, or null"""
@@ -178,7 +178,7 @@ _Learnt = TypedDict("_Learnt", {
 
 
 class _Facts(TypedDict):
-    """What a judge found about the answer as a whole; a judge of your own may say more."""
+    """The facts of a judge about the answer as a whole; a user's judge may add more."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 

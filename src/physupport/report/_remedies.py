@@ -52,7 +52,7 @@ def _is_hopeless(fact: Entry) -> bool:
 
 
 def _endless(fields: list[Entry]) -> str:
-    """What more data do where amounts may be as small as one likes."""
+    """State the effect of more data on amounts that may be arbitrarily small."""
     data = fields[0]["remedies"][0]["data"]
     return (
         f"{listed([field['field'] for field in fields])}: 4 times the {data} would about halve the amount that may be "

@@ -1,4 +1,4 @@
-r"""What would change an answer, in numbers: more data, a parameter that is known better, responses that are exacter.
+r"""Compute what would change an answer: more data, a better known parameter, or more exact responses.
 
 - **More data.** How many times the data part the pair of explanations that holds a label back (`parting_json`).  Laws
   whose rows it cannot take have the rows that `rows_needed` expects.  These are forecasts without a guarantee.
