@@ -135,7 +135,7 @@ def test_a_steel_without_its_pile_up_fits_nothing_and_the_report_says_where(tmp_
     found = assemble(load_project(path))
     report = analyse(found.protocol, found.tables).report
     assert [str(field.label) for field in report.fields] == ["EMPTY"]
-    start, end = map(int, re.search(r"most of all at channels (\d+) to (\d+)", report.sentence).groups())
+    start, end = map(int, re.search(r"mostly at channels (\d+) to (\d+)", report.sentence).groups())
     energies = [float(name.split()[0]) for name in found.tables["deployment"].channels]
     assert energies[start] < 2 * 5.4147 < energies[end]  # two photons of chromium
     run_project(found.project)

@@ -322,7 +322,7 @@ def test_a_response_that_is_off_by_an_angle_is_found_with_width_and_lost_without
     row = 200.0 * truth + BASELINE + noise(8)
     run = run_project(load_project(folder(row, FISSION, BY_EVIDENCE, WIDE)))
     assert [(str(field.label), field.cell) for field in run.result.report.fields] == [("FINE", ("L6",))]
-    assert any("off by an angle whose sine is 0.2" in note for note in run.assembled.notes)
+    assert any("differ by an angle whose sine is 0.2" in note for note in run.assembled.notes)
     assert verify(run.result.report.json(), {"deployment": row[None]}).are_verdicts_scored
     assert str(answer(folder(row, FISSION, BY_EVIDENCE)).fields[0].label) == "EMPTY"
 

@@ -72,7 +72,7 @@ def test_a_project_names_the_group_of_its_row_and_keeps_the_elements_in_it(folde
     finished = run_project(folder())
     (stone,) = finished.result.report.fields
     assert (str(stone.label), stone.cell, stone.group) == ("GROUP", ("a", "b"), "ab")
-    assert "Replicates of more units can tell more, and within a group a share of the level." in stone.sentence
+    assert "Replicates of more units may separate them, and within a group also a share of the level." in stone.sentence
     assert "Every explanation that disagrees is rejected, such as explanation 2 (stone: c)." in stone.sentence
     read = {entry["stream"]: entry["shape"] for entry in finished.details.document["inputs"]}
     assert read["elements.replicates"] == [3 * UNITS, Q + 2]
@@ -205,4 +205,4 @@ def test_elements_of_different_numbers_of_units_are_told_as_one_range(folder):
     assert report.document["gate"]["units"] == units
     told = "ranked among K = 24 to 40 units by explanation, so no p-value can be below 0.0244 to 0.04."  # 1 / (K + 1)
     assert told in report.sentence
-    assert report.sentence.count("Ranked among") == report.sentence.count("so that no p-value") == 1
+    assert report.sentence.count("ranked among") == report.sentence.count("so no p-value") == 1

@@ -84,7 +84,7 @@ def test_in_pure_noise_a_bank_without_absence_is_never_believed_without_a_word(k
         report = reported(noise(seed, 40 if kind == "mean" else 120), kind)
         if report.status == "EMPTY":
             continue
-        said = "The rows are weaker than what is left says"
+        said = "the rows are weaker than what is left says"
         silent += said not in report.text().splitlines()[0] or said.lower() not in report.sentence.lower()
     assert silent == 0
 
