@@ -151,10 +151,11 @@ def modules() -> str:
 
 
 def equations(part: str) -> str:
-    """Every label of a part of the paper, from equations.csv beside this file."""
+    """A part of the paper with its heading and every label, from equations.csv beside this file."""
     with (Path(__file__).parent / "equations.csv").open(encoding="utf-8", newline="") as file:
         rows = [row[1:] for row in csv.reader(file) if row[0] == part]
-    return rows_of_table("| label | what it is | function | test |", [(f"`{row[0]}`", *row[1:]) for row in rows])
+    lines = rows_of_table("| label | what it is | function | test |", [(f"`{row[0]}`", *row[1:]) for row in rows])
+    return f"### {part}\n\n{lines}\n"
 
 
 MADE = {each.__name__: each for each in (commands, parameters, detectors, packages, modules)}
