@@ -177,7 +177,7 @@ def bounds(node: object, count: int) -> Array:
 
 
 def bound(value: object) -> float:
-    """One bound: a number, or one of the texts `inf` and `-inf`."""
+    """The schema of one bound: a number, or one of the texts `inf` and `-inf`."""
     if type(value) is not float and value not in ("inf", "-inf"):
         raise MisuseError("bound", "be a number, 'inf' or '-inf'", told(value))
     return float(value)

@@ -72,8 +72,8 @@ def test_a_project_names_the_group_of_its_row_and_keeps_the_elements_in_it(folde
     finished = run_project(folder())
     (stone,) = finished.result.report.fields
     assert (str(stone.label), stone.cell, stone.group) == ("GROUP", ("a", "b"), "ab")
-    assert "Replicates of more units may separate them, and within a group also a share of the level." in stone.sentence
-    assert "Every explanation that disagrees is rejected, such as explanation 2 (stone: c)." in stone.sentence
+    assert "Replicates of more units may separate them. Within a group, `share` may help, too." in stone.sentence
+    assert "Every explanation with another answer is rejected, such as explanation 2 (stone: c)." in stone.sentence
     read = {entry["stream"]: entry["shape"] for entry in finished.details.document["inputs"]}
     assert read["elements.replicates"] == [3 * UNITS, Q + 2]
     assert not [note for note in finished.assembled.notes if "Nothing can exclude" in note]

@@ -88,7 +88,7 @@ class Brackets:
         return np.flatnonzero(self._marks == WITNESSED)
 
     def possible(self) -> IntArray:
-        """U in increasing order."""
+        """The explanations that are not rejected, U, in increasing order."""
         return np.flatnonzero(self._marks != REJECTED)
 
     def unqueried(self) -> IntArray:

@@ -260,7 +260,7 @@ class Cover:
         return np.concatenate([cells.places for cells in self.regions.values()])
 
     def proven(self) -> dict[str, Bounds]:
-        """The bounds that the response proves of itself, for every region."""
+        """The bounds of slopes that the response itself proves, for every region."""
         d = len(self.coordinates) + len(self.parameters)
         parameters = [*self.parameters, *self.fixed]
         return {

@@ -338,7 +338,7 @@ class NoiseSeen(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseLook:
-    r"""Coordinates of T rows in which there is noise alone, whatever their coefficients are.
+    r"""The coordinates of T rows that hold only noise, for any coefficients.
 
     Of rows with a common mean :math:`\sum_t|z_t - \bar z|^2 \sim \sigma^2\chi^2` with p (T - 1) degrees of freedom.  Of
     a single row, or of rows with coefficients of their own, :math:`\sum_t|K^Hz_t|^2` with those of K, a basis of all

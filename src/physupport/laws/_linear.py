@@ -381,7 +381,7 @@ class Linear(Law):
 
     @property
     def cover_sizes(self) -> CoverSizes | None:
-        """The mean of all rows together moves by the sum of all; of coloured noise the least deviation counts.
+        """Bound the change of the joint mean by the sum over rows, with the least standard deviation of coloured noise.
 
         Random sources, which may be correlated, have this divergence where they are seen, and no more where not.
         """

@@ -117,7 +117,7 @@ def _described(plan: StreamPlan, bank: Bank | None, rows: int, is_split: bool) -
 
 
 def _stored_part(name: str, protocol: Mapping[str, Any]) -> object:
-    """The same part of the protocol in a report."""
+    """The corresponding part of the protocol that a report stores."""
     if name != "streams":
         return protocol.get("level" if name == "level of the run" else name)
     return [[part["name"], part["law"], part["fraction"], part["checkpoints"]] for part in protocol["streams"]]

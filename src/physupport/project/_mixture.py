@@ -87,7 +87,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
 
 
 def _boxes(project: Project) -> dict[str, tuple[float, float]]:
-    """The bounds of coefficients by region, where there are any; all have to leave room for a threshold."""
+    """The bounds of coefficients by region, where there are any; all must leave room for an absence threshold."""
     regions = project.regions
     boxes = {name: box for name, region in regions.items() if (box := region.coefficient) and box[0] > -np.inf}
     for name, (low, high) in boxes.items():

@@ -426,7 +426,8 @@ def unlisted_sentence(document: Entry) -> str:
         return f"{said} is excluded ({p}), if its group is exchangeable with those of the library."
     if found["smallest_p"] > level:
         needed = ceil(2.0 / level - 1.0 - 1e-9)
-        return f"{said} cannot be excluded: this level needs {needed} groups or more, and explanations of one element."
+        needs = f"{needed} groups, and one element in each explanation"
+        return f"{said} cannot be excluded: at this level a test of it requires {needs}."
     return f"{said} is not excluded ({p}, threshold {level:g})."
 
 

@@ -34,7 +34,7 @@ _PRESENT = (Label.FINE, Label.GROUP, Label.LOCAL_AMBIGUOUS)
 # What a judge that ranks replicates lacks, where it says so; other remedies have numbers.
 _UNITS = {
     "units": " Replicates of more units may separate them.",
-    "units and share": " Replicates of more units may separate them, and within a group also a share of the level.",
+    "units and share": " Replicates of more units may separate them. Within a group, `share` may help, too.",
 }
 
 
@@ -431,10 +431,10 @@ def _excluded(view: Entry) -> str:
     named = _explanation(nearest, view)
     if not view["is_evidence"]:
         # Draws stop as soon as they decide, so that most margins are equal, and none is known to be the nearest.
-        return f" Every explanation that disagrees is rejected, such as {named}."
+        return f" Every explanation with another answer is rejected, such as {named}."
     lower = nearest["margin"][0]
     margin = "" if lower in _INFINITE or lower <= 0.0 else f", by a margin of at least {below(lower)}"
-    return f" The nearest explanation that disagrees, {named}, is rejected{margin}."
+    return f" The strongest explanation with another answer, {named}, is rejected{margin}."
 
 
 def _explanation(named: Entry, view: Entry) -> str:

@@ -9,7 +9,7 @@ def learnt_failure(document: Entry) -> str:
 
 
 def learnt_sentences(document: Entry) -> str:
-    """State what the calibration leaves, what atoms read as points would say, and what more rows would do."""
+    """Name the places that calibration leaves possible, the atoms read as points, and the effect of more rows."""
     facts = gate_of(document).get("calibration")
     if not facts:
         return ""
@@ -18,8 +18,8 @@ def learnt_sentences(document: Entry) -> str:
     points = listed([f"{plain(each['place'])}" for each in facts["read_as"]])
     angles = max(each["degrees"] for each in facts["read_as"])
     return (
-        f" {_left(facts, unit)} Read as points, the learnt atoms{on} would be at {points}{unit}, up to {angles:.2g} "
-        f"degrees from the nearest response; these points carry no guarantee. {_more(facts)}"
+        f" {_left(facts, unit)} Read as points, the learnt atoms{on} would be at {points}{unit}, up to an "
+        f"angle of {angles:.2g} degrees from the nearest response; these points carry no guarantee. {_more(facts)}"
     )
 
 
@@ -44,9 +44,10 @@ def _run(left: Entry) -> str:
 
 def _more(facts: Entry) -> str:
     """A sentence on what more calibration rows would do."""
-    scale = f"The closest two learnt atoms are s = {facts['scale']:.2g} apart, N s^6 = {facts['information']:.2g}"
+    information = f"information N s^6 = {facts['information']:.2g}"
+    scale = f"The two closest learnt atoms are s = {facts['scale']:.2g} apart ({information})"
     if facts["is_resolved"]:
-        return f"{scale}; four times as many calibration rows would halve these intervals."
+        return f"{scale}; four times as many calibration rows would halve the intervals of the places."
     needed = facts["rows_needed"]
     if needed is None:
         return f"{scale}; no number of such rows would resolve so many atoms in these channels."

@@ -124,7 +124,7 @@ class Jet:
 
     @classmethod
     def variable(cls, value: Enclosure, number: int, d: int) -> "Jet":
-        """One of the variables themselves."""
+        """An expression that is a single variable of the formula."""
         still = cls.constant(value, d)
         first = tuple(Enclosure.of(float(k == number)) for k in range(d))
         return cls(value, first, still.second)

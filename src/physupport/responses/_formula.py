@@ -319,7 +319,7 @@ def _in_channels(
 def _of_places(
     response: Response, low: Array, high: Array, widths: tuple[float, float], second: bool, is_turned: bool
 ) -> Bounds:
-    """The bounds that the response proves of itself: in closed form, or by its formula."""
+    """The bounds of slopes that the response itself proves: in closed form, or by its formula."""
     has_widths = widths != (1.0, 1.0)
     own_slopes = getattr(response, "slopes", None)
     own_form = getattr(response, "form", None)

@@ -183,7 +183,7 @@ def _lines(summary: Mapping[str, Any], fits: list[Row], band: str) -> tuple[Line
 
 
 def _scaling_rows(batches: Mapping[str, Array], quadrature: Array) -> list[Row]:
-    """Means over the batches, the Student interval of level 95 % of the Jeffreys one, and both quadratures."""
+    """Means over the batches, the 95 % Student interval of the Jeffreys divergence, and both quadratures."""
     jeffreys = batches["jeffreys"]
     count = jeffreys.shape[1]
     half = float(stdtrit(count - 1, 0.975)) * jeffreys.std(axis=1, ddof=1) / np.sqrt(count)

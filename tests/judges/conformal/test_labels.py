@@ -71,7 +71,8 @@ def test_an_element_that_nothing_can_exclude_is_named_apart_from_what_is_kept():
         in report.sentence
     )
     assert (
-        "Something that is not in the library cannot be excluded: this level needs 19 groups or more" in report.sentence
+        "Something that is not in the library cannot be excluded: at this level a test of it requires 19 groups"
+        in report.sentence
     )
 
 

@@ -111,7 +111,7 @@ def test_a_third_source_is_seen_in_the_residual_second_moments():
     _, facts = judged(table, rows + 2.0 * normal(32, 1) @ grid[:, [16]].T, scanned(grid), "free")
     assert facts["is_empty"]
     places = {finding["part"]: finding["place"] for finding in facts["findings"]}
-    assert places == {"columns": "column 16", "spectrum": "a direction of its own"}
+    assert places == {"columns": "column 16", "spectrum": "strongest single direction"}
 
 
 def test_labels_are_withheld_where_the_best_fit_is_rejected_and_worse_ones_are_not():

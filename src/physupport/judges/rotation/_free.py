@@ -213,4 +213,4 @@ class FreeRows(Rotations):
         """Leading eigenvalue of the residual second moments over their trace; its law depends on dimensions alone."""
         least = leading_share(self.residual(e), self.rounding(e))
         exceedances = int((~(self._shares[int(self.table.ranks[e])] < least)).sum())
-        return self.finding("spectrum", "a direction of its own", (exceedances, exceedances))
+        return self.finding("spectrum", "strongest single direction", (exceedances, exceedances))

@@ -238,7 +238,7 @@ class PooledRows(Rotations):
         largest = np.linalg.norm(self.residual(e), 2) - self.rounding(e)
         _, drawn = self.roots(e, self.spec.gate_draws, OUTSIDERS)
         exceedances = int((~(drawn[:, 0] < largest * (1.0 - _ROUNDING))).sum())
-        return self.finding("spectrum", "a direction of its own", (exceedances, exceedances))
+        return self.finding("spectrum", "strongest single direction", (exceedances, exceedances))
 
     @cached_property
     def _scatter_exceedances(self) -> int:

@@ -377,7 +377,7 @@ def _start(rows: LinearRows) -> Start:
 
 
 def _deviation(rows: LinearRows) -> float:
-    """The noise of rows that state none: what the cause leaves that fits best."""
+    """The noise of rows that state none: the residual of the best-fitting cause."""
     start = _start(rows)
     left = [(start.fit.rss, 0.0)]
     for alternative in (another_source, between_places, moved_axis, missing_row, smooth_background, outliers):

@@ -191,7 +191,7 @@ def planned_resolution(information: Array, design: Design) -> PlannedResolution:
 
 
 def floor(information: Array, design: Design) -> float:
-    r"""Two-point bound (eq:supp-two-point-diameter) along the least favourable direction.
+    r"""Two-point lower bound of the resolution (eq:supp-two-point-diameter) along the least favourable direction.
 
     Two parameters :math:`\kappa` standard deviations apart, the planned one in the middle, their worst atom at most
     half the spacing of the block apart: so far the projective Hausdorff distance of the two supports is at least the
