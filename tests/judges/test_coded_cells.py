@@ -7,14 +7,16 @@ from scipy.stats import binom
 from physupport import MisuseError
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.banks import Library, library_bank, product_grid
+from physupport.io import as_pairs
 from physupport.judges import ByEvidence
-from physupport.responses import Balls, Parameter, Peak, Ranges
+from physupport.responses import Balls, Parameter, Peak, Ranges, UniformLinearArray
 from physupport.verify import verify
 
 PEAK = Peak(np.linspace(0.0, 10.0, 30), 0.5)
 PLACES = np.arange(3.0, 7.1, 0.8)[:, None]
 WIDTH = Parameter("width", [0.85, 1.2])
 LEVEL = 0.1
+ONE_NOISE = product_grid(noise=[1.0])
 
 
 def model(parameters, seed=0, supports=(("a",),), **more):
@@ -22,7 +24,7 @@ def model(parameters, seed=0, supports=(("a",),), **more):
     middles = np.append(PLACES.ravel(), ranges.box.middle)
     names = [f"{x:g}" for x in PLACES[:, 0]]
     library = Library(names, ["a"] * len(names), PLACES, ranges.columns(middles), "", ranges.halves)
-    noises = {part: product_grid(noise=[1.0]) for part in ("calibration", "deployment")}
+    noises = dict.fromkeys(("calibration", "deployment"), ONE_NOISE)
     bank = library_bank(library, supports, {"a": 1.0}, **(noises | more))
     plans = StreamPlan("known codes", 0.5), StreamPlan("gaussian", 0.5, ranges=ranges)
     judge = ByEvidence("rows", 1)
@@ -93,3 +95,18 @@ def test_what_the_bound_does_not_hold_for_is_refused(more, words):
     calibration, rows = drawn(np.random.default_rng(3), 4.45, 1.1, 6.0)
     with pytest.raises(MisuseError, match=words):
         model((WIDTH,), **more)(calibration).report(rows)
+
+
+def test_real_codes_beside_complex_rows_are_refused():
+    array = UniformLinearArray(8, 0.5)
+    ranges = Ranges(array, PLACES, np.full(PLACES.shape, 0.4))
+    names = [f"{x:g}" for x in PLACES[:, 0]]
+    pairs = as_pairs(ranges.columns(PLACES.ravel()), axis=0)
+    library = Library(names, ["a"] * len(names), PLACES, pairs, "", ranges.halves)
+    bank = library_bank(library, [("a",)], {"a": 1.0}, **dict.fromkeys(("calibration", "deployment"), ONE_NOISE))
+    plan = StreamPlan("gaussian", 0.5, ranges=ranges, is_complex=True)
+    fit = PhysicalSupport(
+        bank, calibration=StreamPlan("known codes", 0.5), deployment=plan, judge=ByEvidence("rows", 1)
+    ).fit
+    with pytest.raises(MisuseError, match="unless all rows are real"):
+        fit(np.ones((16, 17))).report(np.ones((12, 8), dtype=complex))

@@ -1,8 +1,10 @@
 """Constructed data at which a report on a learnt dictionary could go wrong: each count has a bound, and can fail."""
 
 import numpy as np
+import pytest
 from scipy.stats import binom
 
+from physupport import MisuseError
 from physupport.analysis import PhysicalSupport
 from physupport.banks import Library
 from physupport.judges.learnt import box_places, signal_space
@@ -118,6 +120,20 @@ def test_noise_that_is_not_white_is_empty_and_other_noise_in_the_signal_is_not()
         rows = mixed(rng, places, 600, 0.02)
         false += is_false(reported(rng, places, [0, 1], calibration=rows, deviation=0.2), places, [0, 1])
     assert binom.sf(false - 1, RUNS, LEVEL) > 1e-6
+
+
+def test_rows_without_noise_are_refused_and_a_signal_without_noise_has_nothing_false():
+    places = np.array([0.2, 0.5, 0.8])
+    for deviation in (0.0, 1e-9):
+        with pytest.raises(MisuseError, match="rounding is no white noise"):
+            reported(np.random.default_rng(8), places, [0, 1], deviation=deviation)
+    listed = np.arange(0.1, 0.95, 0.1)
+    library = Library([f"{x:g}" for x in listed], ["line"] * len(listed), listed[:, None], unit(listed))
+    for run in range(RUNS):
+        rng = np.random.default_rng([8, run])
+        rows = mixed(rng, places, 600, 0.02)
+        report = reported(rng, places, [0, 1], calibration=rows, deviation=0.0, library=library, box=None)
+        assert [str(field.label) for field in report.fields] == ["FINE", "FINE", "SUPPORT_AMBIGUOUS"]
 
 
 def test_a_signal_of_silent_atoms_has_nothing_certain():

@@ -41,8 +41,8 @@ MOST_NODES: Final = 3000
 # Ways to share atoms among components that are tried, and that are written out to find these.
 _MOST_WAYS: Final = 100
 _MOST_WRITTEN: Final = 20_000
-# More than all rounding of projections and sums, relative to the norm of the rows.
-_ROUNDING: Final = 1e-10
+# More than all rounding of projections and sums, as a part of the energy of the rows.
+_ROUNDING: Final = 1e-12
 
 
 @final
@@ -203,23 +203,23 @@ class Residuals:
         beyond = beside @ b
         length = float(np.linalg.norm(beyond))
         total = float(np.trace(residual).real)
-        rounding = _ROUNDING * sqrt(float(np.trace(self.moment).real))
+        rounding = _ROUNDING * float(np.trace(self.moment).real)
         along = sqrt(max(float((beyond.conj() @ residual @ beyond).real), 0.0))
         codes = np.sqrt(np.maximum(np.einsum("cq,qp,cp->c", inverse, self.moment, inverse.conj()).real, 0.0))
         point = self._ratio(along / length if length > 1e-9 else 0.0, sqrt(max(total, 0.0)), freedom)
         lost = radii * codes
         omega = float(radii @ np.abs(inverse @ b))
-        lam = float(lost.sum()) + rounding
+        lam = float(lost.sum())
         moved = sqrt(float(radii @ radii))
         order = _in_order(owners, lost)
         if atoms.shape[1] and moved >= sizes[-1]:
             return -inf, point, order
         epsilon = moved / (float(sizes[-1]) - moved) if atoms.shape[1] else 0.0
-        norm = sqrt(max(float(np.linalg.eigvalsh(residual)[-1]), 0.0)) + rounding
-        least = along - length * (lam + epsilon**2 * norm) - omega * (norm + lam) - rounding
+        norm = sqrt(max(float(np.linalg.eigvalsh(residual)[-1]), 0.0) + rounding)
+        least = sqrt(max(along**2 - rounding, 0.0)) - length * (lam + epsilon**2 * norm) - omega * (norm + lam)
         if least <= 0.0:
             return -inf, point, order
-        lower = self._ratio(least / (length + omega), sqrt(max(total, 0.0)) + lam, freedom)
+        lower = self._ratio(least / (length + omega), sqrt(max(total, 0.0) + rounding) + lam, freedom)
         return lower, point, order
 
     def _ratio(self, along: float, size: float, freedom: int) -> float:

@@ -77,6 +77,8 @@ _SHARES: Final = (0.15, 0.05, 0.05, 0.05)
 _ATOM_SHARES: Final = (0.5, 0.15, 0.05)
 # More than all rounding of eigenvectors and sums, as a part of h and of the norm of a response.
 _ROUNDING: Final = 1e-9
+# The least variance of noise that rounding leaves as it is, as a part of the largest eigenvalue.
+_LEAST_NOISE: Final = 1e-11
 # Of a system of equations that may be singular; any dual vector bounds.
 _RIDGE: Final = 1e-12
 # Of the number of rows, when more of them are thought of.
@@ -185,6 +187,12 @@ def signal_space(rows: Field, n_atoms: int, level: float) -> SignalSpace:
     vectors = vectors[:, ::-1]
     if n >= q:
         return SignalSpace(n, n_rows, level, values, vectors, inf, (inf,), inf, False)
+    if values[n] <= _LEAST_NOISE * values[0]:
+        rule = "have noise of more than some millionths of the signals, as rounding is no white noise"
+        remedy = "Add white normal noise of a hundred-thousandth of their size."
+        raise MisuseError(
+            "calibration", rule, f"{float(np.sqrt(values[n] / max(values[0], 1e-300))):.1g} of them", remedy
+        )
     return _bounded(values, vectors, n, n_rows, level)
 
 
