@@ -7,9 +7,12 @@ import pytest
 from benchmarks._cells import CASES, LEVEL, control_losses, judged, losses
 from scipy.stats import binom
 
+from physupport.analysis import PhysicalSupport, StreamPlan
+from physupport.banks import Library, library_bank, product_grid
+from physupport.judges import ByEvidence
 from physupport.judges._cells import extents, search
 from physupport.judges._linear_cells import ask_all
-from physupport.responses import Cell
+from physupport.responses import Cell, Parameter, Peak, Ranges
 
 MEAN, TWO_MEANS, ONE_ROW, FREE, RANDOM, FAR = CASES
 
@@ -92,3 +95,20 @@ def test_what_the_rows_leave_of_a_parameter_holds_its_true_value():
     left = extents(cells, [0])
     assert left.low[0] <= 1.13 <= left.high[0]
     assert left.sides[0] < 0.6 * cells.box.sides[0]
+
+
+@pytest.mark.parametrize("places", [[5.0], [4.0, 5.0, 6.0]])
+def test_one_division_of_the_rows_serves_every_setting_of_the_noise(places):
+    peak = Peak(np.linspace(0.0, 10.0, 30), 0.5)
+    listed = np.array(places)[:, None]
+    ranges = Ranges(peak, listed, np.zeros(listed.shape), (Parameter("width", [0.85, 1.2]),))
+    columns = ranges.columns(np.append(listed.ravel(), ranges.box.middle))
+    names = [f"{x:g}" for x in places]
+    library = Library(names, ["a"] * len(names), listed, columns, "", ranges.halves)
+    bank = library_bank(library, [("a",)], {"a": 1.0}, deployment=product_grid(noise=[0.01, 1.0]))
+    plan = StreamPlan("gaussian", 0.5, ranges=ranges)
+    answer = peak(np.array([[5.0]]))[:, 0]
+    for deviation in (0.1, 1.0):
+        rows = 3.0 * answer / np.linalg.norm(answer) + deviation * np.random.default_rng(9).standard_normal((12, 30))
+        model = PhysicalSupport(bank, calibration=None, deployment=plan, judge=ByEvidence("rows", 1))
+        assert "5" in model.fit().report(rows).fields[0].cell

@@ -404,7 +404,10 @@ def _of_cells(
     threshold = threshold_bounds(sealed.level)[1]
     coded = [stream for stream in sealed.streams if not stream.law.has_cells]
     beside = CodedRows.of(coded[0], len(sealed.bank.states.elements)) if coded else None
-    settings = [LinearCells(design, splits, setting, threshold, beside) for setting, splits in enumerate(trials)]
+    settings = [  # one division of the rows serves all settings of the noise
+        LinearCells(design, trials[setting % len(trials)], setting, threshold, beside)
+        for setting in range(len(design.deviations))
+    ]
     lower, upper = np.empty((2, len(design.supports) * len(design.deviations)))
     asked = 0
     for setting, cells in enumerate(settings):
