@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
+from physupport.analysis.diagnose._remedies import _units
 from physupport.project import assemble, load_project, run_project
 from physupport.project._examples import stored_spectra
 
@@ -66,6 +67,24 @@ def test_with_a_share_and_as_many_units_as_are_told_the_members_of_a_group_are_t
     cells = [run_project(folder(shared, units=n)).result.report.fields[0].cell for n in (18, fact["needed"])]
     assert cells[1] == ("b",)
     assert len(cells[0]) > 1
+
+
+def test_units_of_an_element_are_counted_however_many_its_group_has_and_never_wanted_where_there_are_enough(folder):
+    lines = [f"{n},{n}{u}," + ",".join(map(repr, spectrum(n, u).tolist())) for n in LINES for u in range(UNITS)]
+    apart = "\n".join(["element,unit," + ",".join(f"ch {i}" for i in range(Q)), *lines])
+    wanted = []
+    for options in ({"table": apart}, {"units": 19}):
+        details = run_project(folder(**options)).details
+        (fact,) = details.document["fields"][0]["remedies"]
+        wanted.append((fact["needed"], fact["now"]))
+        assert any("units of each element" in text for text in details.remedies) == (fact["now"] < fact["needed"])
+    assert wanted == [(19, UNITS), (19, 19)]
+
+
+def test_with_the_whole_level_half_as_many_units_are_wanted_unless_there_are_pairs():
+    judge = {"share": 1.0, "elements": [*"aabbb"], "units": [*"12123"]}
+    found = [_units(judge, 0.1, has_pairs=has_pairs) for has_pairs in (False, True)]
+    assert [(fact["needed"], fact["now"]) for fact in found] == [(9, 2), (19, 2)]
 
 
 def test_a_project_names_the_group_of_its_row_and_keeps_the_elements_in_it(folder):

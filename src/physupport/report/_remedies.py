@@ -1,6 +1,7 @@
 """Sentences about what would change an answer, with numbers: what to measure, calibrate or state next."""
 
 from collections.abc import Iterator, Mapping
+from math import ceil, floor, log10
 from typing import Any
 
 from ..banks import JOINT
@@ -61,12 +62,17 @@ def _endless(fields: list[Entry]) -> str:
 
 
 def _units(fact: Entry) -> str:
-    if fact["is_shared"]:
-        return f"Measure at least {fact['needed']} units of each element; the fewest are {fact['now']} now."
-    return (
-        f"To tell the members of a group apart, set half of the level aside for them, `[elements] replicate_share = "
-        f"0.5`, and measure at least {fact['needed']} units of each; the fewest are {fact['now']} now."
-    )
+    is_enough = fact["now"] >= fact["needed"]
+    more = f"easure at least {fact['needed']} units of each element; the fewest are {fact['now']} now."
+    if not fact["is_shared"]:
+        rest = "." if is_enough else f", and m{more}"
+        return (
+            "To tell elements apart that are kept together, set half of the level aside for them, `[elements] "
+            f"replicate_share = 0.5`{rest}"
+        )
+    if is_enough:
+        return "Every element has enough units. Measure channels in which those that are kept differ more."
+    return f"M{more}"
 
 
 def _hopeless(fact: Entry) -> str:
@@ -99,18 +105,18 @@ def _more_data(fact: Entry) -> str:
 def _more_of_amount(fact: Entry) -> str:
     size = f"{float(above(fact['amount'], 2)):.10g} {fact['unit']}".rstrip()
     times = f"{float(above(fact['times'] + 0.05, 2)):.10g}"
-    return (
-        f"If there is about {size} of {plain(fact['element'])}, about {times} times the {fact['data']} would show it."
-    )
+    what = f"{size} of {plain(fact['element'])}"
+    return f"If there is about {what}, about {times} times the {fact['data']} would be expected to show it."
 
 
 def _parameter(fact: Entry) -> str:
-    low, high = (f"{end:.3g}" for end in (fact["value"] - fact["within"], fact["value"] + fact["within"]))
+    # Rounded inwards, to a hundredth of the interval: beyond it nothing is known of the label.
+    digits = max(2 - floor(log10(fact["within"])), 0)
+    scale = 10.0**digits
+    low = ceil((fact["value"] - fact["within"]) * scale - 1e-6) / scale
+    high = floor((fact["value"] + fact["within"]) * scale + 1e-6) / scale
     name = plain(fact["parameter"])
-    return (
-        f"If {name} lies between {low} and {high}, {_label(fact)}: a calibration of {name} to {fact['within']:.2g} "
-        f"would show that."
-    )
+    return f"If {name} lies between {low:.15g} and {high:.15g}, {_label(fact)}: a calibration of {name} can show that."
 
 
 def _responses(fact: Entry) -> str:
@@ -130,7 +136,7 @@ def _label(fact: Entry) -> str:
 def _empty_sentences(details: Mapping[str, Any]) -> Iterator[str]:
     for fact in details.get("remedies", ()):
         if fact["kind"] == "error":
-            size = error_size(fact["scale"], fact["error"])
+            size = error_size(fact["scale"], fact["error"], above)
             how = "" if fact["is_proven"] else ", by a search without a guarantee"
             yield (
                 f"Something fits from an error of the responses of {size} on{how}: state it as `error`, or calibrate "

@@ -1,6 +1,6 @@
 """Sentences about the answer as a function of the error of the responses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..banks import UNLISTED
@@ -264,8 +264,8 @@ def _size(document: Entry, error: float) -> str:
     return error_size(document["staircase"]["scale"], error)
 
 
-def error_size(scale: str, error: float) -> str:
-    """An error, rounded down: in per cent, as the sine of an angle, or in units of the stated error."""
+def error_size(scale: str, error: float, rounded: Callable[[float, int], str] = below) -> str:
+    """An error, rounded down unless told: in per cent, as the sine of an angle, or in units of the stated error."""
     if scale == "stated":
-        return "the stated error" if error == 1.0 else f"{below(error, 3)} times the stated error"
-    return below(error, 3) if scale == "angle" else f"{below(100.0 * error, 3)} %"
+        return "the stated error" if error == 1.0 else f"{rounded(error, 3)} times the stated error"
+    return rounded(error, 3) if scale == "angle" else f"{rounded(100.0 * error, 3)} %"

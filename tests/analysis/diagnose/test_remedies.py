@@ -10,6 +10,7 @@ from physupport.judges.counts import ByCounts
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Linear, Poisson
 from physupport.questions import RegionalMap, RegionRule
+from physupport.report._remedies import field_remedies, remedy_sentences
 from physupport.responses import Parameter, UniformLinearArray, settings_grid
 
 AXIS = np.arange(40.0)
@@ -136,7 +137,19 @@ def test_a_parameter_that_is_known_to_lie_in_the_interval_makes_the_label_finer(
     beyond = shifts[np.abs(shifts - fact["value"]) <= fact["within"] + 0.3]
     assert answered(shifted(beyond), law, ByCounts(), rows).report.fields[0].label == "GROUP"
     (said,) = [text for text in diagnose(result).remedies if text.startswith("If shift lies between ")]
-    assert f"{fact['cell'][0]} is there: a calibration of shift to {fact['within']:.2g} would show that." in said
+    assert f"{fact['cell'][0]} is there: a calibration of shift can show that." in said
+
+
+def test_an_interval_of_a_parameter_is_told_within_its_ends_however_small_beside_its_middle():
+    for value, within, ends in ((1234.5, 0.25, "1234.25 and 1234.75"), (0.0, 0.1279, "-0.127 and 0.127")):
+        fact = {"kind": "parameter", "parameter": "gain", "value": value, "within": within}
+        (said,) = field_remedies({"remedies": [fact | {"label": "FINE", "cell": ["e0"]}]})
+        assert said == f"If gain lies between {ends}, e0 is there: a calibration of gain can show that."
+
+
+def test_the_error_from_which_something_fits_is_rounded_up():
+    fact = {"kind": "error", "scale": "angle", "error": 0.12345, "is_proven": True}
+    assert "an error of the responses of 0.124 on" in remedy_sentences({"remedies": [fact]})[0]
 
 
 def counted_with(error, rows):

@@ -54,7 +54,9 @@ def _more_data(result: Result, number: int, answer: Answer, needed: tuple[RowsNe
     """The data in all that are expected to part what holds a label back."""
     gate = result.report.document.get("gate") or {}
     if "units" in gate:
-        yield _units(gate, result.seal.protocol.run_level)
+        has_pairs = any(isinstance(count, list) for count in gate["units"].values())
+        judge = result.report.document["protocol"]["judge"]
+        yield _units(judge, result.seal.protocol.run_level, has_pairs=has_pairs)
         return
     fact = parting_json(result, number)
     is_open = answer.label is Label.SUPPORT_AMBIGUOUS and (fact is None or fact["times"] is None)
@@ -75,14 +77,18 @@ def _more_data(result: Result, number: int, answer: Answer, needed: tuple[RowsNe
         yield {"kind": "data", "pair": pair, "times": times, "data": f"{best.stream} rows", "channels": None}
 
 
-def _units(gate: Mapping[str, Any], level: float) -> dict[str, Any]:
-    """The units of each element without which no p-value reaches the level, or half of it within a group.
+def _units(judge: Mapping[str, Any], level: float, *, has_pairs: bool) -> dict[str, Any]:
+    """The units of each element that let the margin test reject, with half of the level where it has no share yet.
 
-    A signal that ranks last among K units has the p-value 1 / (K + 1).
+    A signal that ranks last among K units has the p-value 1 / (K + 1), and about 2 / (K + 1) under two elements.
     """
-    is_shared = gate["lacks"] == "units"
-    counts = [int(np.sum(each)) for each in gate["units"].values()]
-    return {"kind": "units", "is_shared": is_shared, "needed": ceil(2.0 / level - 1.0 - 1e-9), "now": min(counts)}
+    owned: dict[str, set[str]] = {}
+    for element, unit in zip(judge["elements"], judge["units"], strict=True):
+        owned.setdefault(element, set()).add(unit)
+    share = judge["share"] or 0.5
+    needed = ceil((2.0 if has_pairs else 1.0 / share) / level - 1.0 - 1e-9)
+    now = min(map(len, owned.values()))
+    return {"kind": "units", "is_shared": has_pairs or judge["share"] > 0.0, "needed": needed, "now": now}
 
 
 def _narrowed(result: Result) -> list[list[dict[str, Any]]]:
