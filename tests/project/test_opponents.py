@@ -7,7 +7,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.io import as_pairs
-from physupport.project import load_project, response_error, run_project, write_error
+from physupport.project import assemble, load_project, response_error, run_project, write_error
 from physupport.verify import verify
 
 Q, ANGLES = 10, np.linspace(-50.0, 50.0, 11)
@@ -117,6 +117,12 @@ def test_rotations_judge_snapshots_of_unknown_strength_unless_a_key_needs_eviden
         assert [field.cell for field in run.result.report.fields] == [("S3 + S6",)]
         assert run.result.report.document["protocol"]["judge"]["judge"] == judge
         assert any("all rows judge without a split" in note for note in run.assembled.notes) == (judge == "rotation")
+
+
+def test_regions_of_unknown_strength_that_are_left_out_one_by_one_need_evidence(folder):
+    optional = ("count = 2", 'presence = "optional"'), ("[elements]", "[supports]\nleave_one_out = true\n\n[elements]")
+    path = folder(snapshots(3, WAVES[:, [3, 6]]), ("proposal = 0.4", ""), *optional)
+    assert assemble(load_project(path)).protocol.judge.kind == "evidence"
 
 
 def test_a_mean_of_unknown_strength_is_that_of_open_coefficients(folder):

@@ -107,6 +107,7 @@ def _wants_evidence(file: dict[str, Any], rows: dict[str, Any]) -> bool:
         _OF_EVIDENCE & file.keys(),
         _OF_EVIDENCE_ROWS & rows.keys(),
         _OF_EVIDENCE_ELEMENTS & elements.keys(),
+        table_in(file, "supports").get("leave_one_out"),
     )
     return is_family or elements.get("exact") is False or any(found)
 
