@@ -152,7 +152,7 @@ def sky(folder, top="", places=range(-8, 9, 2), exact=""):
 def test_a_source_between_the_places_of_a_grid_lies_in_its_cell(tmp_path):
     report = run_project(sky(tmp_path)).result.report
     assert (report.fields[0].label.value, report.fields[0].cell) == ("FINE", ("2",))
-    assert "at most 1 from its place" in report.text()
+    assert "at most 1 from its place, and no two in one" in report.text()
     rows = np.load(tmp_path / "rows.npy")
     assert verify(report.json(), {"deployment": rows}).is_verified
     forged = json.loads(report.json())
@@ -181,7 +181,10 @@ def test_places_that_nobody_can_judge_as_cells_are_exact_and_the_notes_say_so(tm
     path.write_text(text.replace('split = "rows"\nsplits = 1\n', "") if "rotation" in new else text)
     assembled = assemble(load_project(path))
     assert "ranges" not in assembled.protocol.streams["deployment"].law.encode()
-    assert ("The truth is assumed to be at one of the listed places: exact = true." in assembled.notes) == is_told
+    assert (
+        "Each element is taken at its place in the list, and not anywhere in a cell about it: exact = true."
+        in assembled.notes
+    ) == is_told
 
 
 def test_rows_about_one_mean_are_judged_as_cells_and_a_note_names_the_judge(tmp_path):
@@ -197,7 +200,7 @@ def test_few_or_irregular_places_are_no_grid_and_exact(tmp_path):
     for places in ((-8, 8), (-8, 0, 3)):
         assembled = assemble(sky(tmp_path, places=places))
         assert "ranges" not in assembled.protocol.streams["deployment"].law.encode()
-        assert not any("assumed" in note for note in assembled.notes)
+        assert not any("in a cell about it" in note for note in assembled.notes)
 
 
 def test_a_box_needs_no_list_of_places(tmp_path):

@@ -82,7 +82,7 @@ def cell_halves(
     halves = _grid_halves(project, regions, places)
     if halves is None or exact is not None or _has_cell_judge(project, regions, responses, places, halves):
         return halves, ()
-    return None, ("The truth is assumed to be at one of the listed places: exact = true.",)
+    return None, ("Each element is taken at its place in the list, and not anywhere in a cell about it: exact = true.",)
 
 
 def _grid_halves(project: Project, regions: Sequence[str], places: Array) -> Array | None:

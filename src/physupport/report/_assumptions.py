@@ -330,7 +330,7 @@ def _mixed(law: Entry, is_covered: bool, has_values: bool) -> Iterator[str]:
         halves = real(ranges["halves"], None, None)
         sides = " x ".join(f"{half:.4g}" for half in halves.max(axis=0).tolist())
         if halves.any():
-            yield f"each element lies anywhere in its cell, at most {sides} from its place"
+            yield f"each element lies anywhere in its cell, at most {sides} from its place, and no two in one"
     for parameter in (*law.get("family", {}).get("parameters", ()), *ranges.get("parameters", ())):
         low, high = min(parameter["values"]), max(parameter["values"])
         yield f"{plain(parameter['called'] or parameter['kind'])} lies anywhere from {low:g} to {high:g}"
