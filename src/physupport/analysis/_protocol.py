@@ -191,8 +191,24 @@ class AnalysisProtocol:
 
         tables: (n, width) for each stream, arrays or memory maps; or what `propose` made of one.
         """
-        bank = self.bank
-        if bank is None or {*tables} != {*self.streams} or not tables:
+        bank = self.checked_bank
+        parts = self._parts(tables)
+        scores = [part.plausibility for part in parts if part.plausibility is not None]
+        plausibility = sum(scores, np.zeros(bank.size)) if len(scores) == len(parts) else None
+        best = {part.name: part.best for part in parts if part.best is not None}
+        points = {part.name: part.opponent for part in parts if part.best is None and part.opponent is not None}
+        # Deployment knows most about what is active now, so the last stream comes first.
+        proposals = Proposals(tuple(reversed(best.values())), plausibility)
+        judge = described("judge", self.judge.encode())
+        return self._sealed(Proposed(best, points, proposals), bank.size, judge, parts, None)
+
+    def opened(self, **tables: NDArray[np.generic] | ProposedStream) -> Judge:
+        """Open the judge that `read` would seal, without the content of a seal: a map hashes its protocol once."""
+        return self.judge.open(self.held_out(self._parts(tables)))
+
+    def _parts(self, tables: Mapping[str, NDArray[np.generic] | ProposedStream]) -> tuple[ProposedStream, ...]:
+        """Return what each table proposes, in the order of the streams."""
+        if self.bank is None or {*tables} != {*self.streams} or not tables:
             raise MisuseError("tables", f"be given for the streams {tuple(self.streams)}", tuple(tables))
         parts: list[ProposedStream] = []
         for name in self.streams:
@@ -203,14 +219,17 @@ class AnalysisProtocol:
                 rule = "be proposed by this protocol for this stream, or by one of its bank, streams and seed"
                 raise MisuseError(name, rule, Clause(f"{table.name} was made by another"))
             parts.append(table)
-        scores = [part.plausibility for part in parts if part.plausibility is not None]
-        plausibility = sum(scores, np.zeros(bank.size)) if len(scores) == len(parts) else None
-        best = {part.name: part.best for part in parts if part.best is not None}
-        points = {part.name: part.opponent for part in parts if part.best is None and part.opponent is not None}
-        # Deployment knows most about what is active now, so the last stream comes first.
-        proposals = Proposals(tuple(reversed(best.values())), plausibility)
-        judge = described("judge", self.judge.encode())
-        return self._sealed(Proposed(best, points, proposals), bank.size, judge, tuple(parts), None)
+        return tuple(parts)
+
+    def held_out(self, parts: tuple[ProposedStream, ...]) -> Sealed:
+        """Return the inputs of the judge."""
+        streams = (
+            SealedStream(
+                part.name, part.held_out, part.law, part.law.keys(self.checked_bank), partial(getattr, part, "factor")
+            )
+            for part in parts
+        )
+        return Sealed(self.checked_bank, self.run_level, tuple(streams), self.seed)
 
     def freeze(self, judge: Judge, proposals: Proposals | None = None) -> "Seal":
         """Freeze a protocol whose verdicts come from a judge of one's own; its data are not part of the report."""
@@ -370,12 +389,7 @@ class Seal:
 
     @cached_property
     def _held_out(self) -> Sealed:
-        bank = self.protocol.checked_bank
-        streams = (
-            SealedStream(part.name, part.held_out, part.law, part.law.keys(bank), partial(getattr, part, "factor"))
-            for part in self.parts
-        )
-        return Sealed(bank, self.protocol.run_level, tuple(streams), self.protocol.seed)
+        return self.protocol.held_out(self.parts)
 
 
 def _check_writes(judge: object) -> None:

@@ -358,8 +358,8 @@ class ProtocolSignals(SignalJudge):
 
     def _opened(self, rows: Field, protocol: AnalysisProtocol) -> tuple[Judge, Verdicts]:
         given = {"deployment": as_pairs(rows) if self.law.is_complex else rows}
-        seal = protocol.read(**({} if self.calibration is None else {"calibration": self.calibration}), **given)
-        return seal.judge, seal.verdicts()
+        judge = protocol.opened(**({} if self.calibration is None else {"calibration": self.calibration}), **given)
+        return judge, judge.verdicts(np.arange(judge.size))
 
     def _sizes(self, rows: Field, best: int) -> tuple[float, float]:
         """Amplitude and noise, in units of whitened rows where the law has a design."""

@@ -8,12 +8,15 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from physupport import MisuseError
-from physupport.analysis import StreamPlan
-from physupport.banks import Library, library_bank
+from physupport.aeb import RegionalPolicy
+from physupport.analysis import AnalysisProtocol, StreamPlan
+from physupport.banks import Library, bank_regions, library_bank
 from physupport.io import ArrayRows
 from physupport.judges import Sealed, SealedStream, Verdict
 from physupport.judges.conformal import ByConformal, Replicates
-from physupport.judges.conformal._replicates import PairUnits
+from physupport.judges.conformal._pairs import PairUnits
+from physupport.maps import MapProtocol
+from physupport.questions import RegionalMap, RegionRule
 
 CHANNELS, LEVEL, RUNS, UNLUCKY = 16, 0.1, 60, 1e-6
 AXIS = np.arange(CHANNELS)
@@ -145,6 +148,32 @@ def test_a_bank_of_single_elements_and_pairs_keeps_the_pair_that_is_there(suppor
     assert facts["units"]["b and c"] == [12]
     assert facts["p"]["b and c"] == max(facts["p"].values())
     assert "two elements at once" in facts["assumes"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_map_gives_the_verdicts_of_a_judge_that_has_seen_no_other_signal(share):
+    data, colour = three(np.random.default_rng(6))
+    chosen = np.flatnonzero((data.element_of < 2) | (data.unit_of < 9))  # units of elements differ in number
+    names, units = ([each[i] for i in chosen] for each in (data.elements, data.units))
+    data = Replicates(data.spectra[chosen], tuple(names), tuple(units))
+    library = Library(
+        data.names, ("one", "one", "two"), AXIS[:3, None] * 1.0, (SHAPES.T / np.linalg.norm(SHAPES, axis=1))
+    )
+    bank = library_bank(library, [["one"], ["one", "two"]], {"one": [1.0], "two": [1.0]})
+    question = RegionalMap(bank_regions(bank), {"one": RegionRule(), "two": RegionRule()})
+    rng = np.random.default_rng(7)
+    shares = rng.uniform(0.0, 1.0, (6, 1))
+    rows = colour * (shares * SHAPES[rng.integers(0, 2, 6)] + (1.0 - shares) * SHAPES[2])
+    rows += 0.01 * rng.standard_normal(rows.shape)
+
+    def protocol():
+        plans = {"deployment": StreamPlan("gaussian")}
+        return AnalysisProtocol(question, RegionalPolicy(), LEVEL, 1.0, bank, plans, judge=ByConformal(data, share))
+
+    together = MapProtocol.of(protocol()).judge.block_judge(np.array([LEVEL]), 1, 1)(rows[:, None])
+    alone = [protocol().read(deployment=row[None]).verdicts().codes == Verdict.REJECTED for row in rows]
+    np.testing.assert_array_equal(together.codes, alone)
+    assert 0 < together.codes.sum() < together.codes.size
 
 
 def test_what_pairs_do_not_go_with_is_refused():

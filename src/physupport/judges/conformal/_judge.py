@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import log
 from typing import Any, ClassVar, final
 
@@ -18,8 +19,9 @@ from ...laws import Law
 from .._judge import Judge, Verdict, Verdicts
 from .._specs import FIXED, JudgeSpec, Sealed, register
 from ..rotation._table import Draws
-from ._margin import margin_p_values, pooled_p_values, reference_counts
-from ._replicates import MeasuredNoise, PairUnits, Replicates, rank_pair
+from ._margin import Margins, pooled_p_values, reference_counts
+from ._pairs import PairRanks, PairUnits
+from ._replicates import MeasuredNoise, Replicates
 
 # Scores that differ by less count as exceedances: rounding can keep, never lose.
 _TIE = 1e-7
@@ -46,7 +48,7 @@ _PAIRS = (
 
 @register
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots: what all signals share is computed once, when first asked for
 class ByConformal(JudgeSpec):
     """Have one row of a linear law judged by replicates of the elements; the replicates are part of the protocol.
 
@@ -103,12 +105,37 @@ class ByConformal(JudgeSpec):
         """The assumption in one line."""
         return _ASSUMES[self.pool] + (_MEMBERS if self.has_members else "")
 
+    @cached_property
+    def margins(self) -> Margins:
+        """What the margins of all signals share."""
+        return Margins.of(self.replicates)
+
+    def pair_units(self, pair: tuple[int, int]) -> PairUnits:
+        """The units that two elements are ranked among."""
+        if pair not in self._pair_units:
+            self._pair_units[pair] = PairUnits.of(self.replicates, pair)
+        return self._pair_units[pair]
+
+    def pair_ranks(self, pair: tuple[int, int]) -> PairRanks:
+        """What all signals share under two elements."""
+        if pair not in self._pair_ranks:
+            self._pair_ranks[pair] = PairRanks.of(self.replicates, pair, self.pair_units(pair))
+        return self._pair_ranks[pair]
+
+    @cached_property
+    def _pair_units(self) -> dict[tuple[int, int], PairUnits]:
+        return {}
+
+    @cached_property
+    def _pair_ranks(self) -> dict[tuple[int, int], PairRanks]:
+        return {}
+
     @property
     def has_members(self) -> bool:
         """True if a group has several elements."""
         return len(np.unique(self.replicates.group_of)) < len(self.replicates.names)
 
-    @property
+    @cached_property
     def own_share(self) -> float:
         """The share of the level that the margin test has."""
         if self.share is not None:
@@ -123,7 +150,7 @@ class ByConformal(JudgeSpec):
         share = Fraction(self.own_share)
         return whole * (1 - share), whole * share
 
-    @property
+    @cached_property
     def n_units(self) -> IntArray:
         """(2, E) K: units among which gate and margin rank a signal under each element, or elements if pooled."""
         data = self.replicates
@@ -137,7 +164,7 @@ class ByConformal(JudgeSpec):
         """(E + pairs,) elements, and then pairs, that no signal excludes at this level: they have too few units."""
         tests = zip(self.n_units.tolist(), self.levels(level), strict=True)
         least = [[Fraction(1, 1 + count) > part for count in row] for row, part in tests]
-        together = [PairUnits.of(self.replicates, pair).smallest > Fraction(level) for pair in pairs]
+        together = [self.pair_units(pair).smallest > Fraction(level) for pair in pairs]
         return np.append(np.all(least, axis=0), np.array(together, dtype=np.bool_))
 
     def judge(self, signal: ArrayLike, level: float, pairs: Sequence[tuple[int, int]] = ()) -> "ConformalJudge":
@@ -208,7 +235,8 @@ class ByConformal(JudgeSpec):
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> "ByConformal":  # noqa: ARG002
         """Return the judge with channels in the order of the bank, if both name channels."""
-        return replace(self, replicates=self.replicates.in_order(bank.channels))
+        data = self.replicates.in_order(bank.channels)
+        return self if data is self.replicates else replace(self, replicates=data)
 
     def check_laws(self, laws: Sequence[Law]) -> None:
         """One stream alone, of real rows that are linear."""
@@ -279,8 +307,8 @@ class ConformalJudge(Judge):
     angle to the nearest reference of the group, own unit left out, and :math:`n_k` spectra of the group from unit k,
     :math:`p = (1 + \sum_k n_k^{-1}\#\{s: A_{ks} \ge A\}) / (K + 1)` is the gate.  Had the new unit been among the
     references, every :math:`A_{ks}` could only be smaller, so p is no smaller than the p-value of K + 1 exchangeable
-    units.  The margin test ranks the signal among the units of the element alone (`margin_p_values`); it is exact if
-    other elements come from other units.  Pairs of elements have a test of their own at the whole level (`rank_pair`).
+    units.  The margin test ranks the signal among the units of the element alone (`Margins`); it is exact if
+    other elements come from other units.  Pairs of elements have a test of their own at the whole level (`PairRanks`).
 
     Something that is not in the library is one more explanation, `p_unlisted`.
     """
@@ -293,6 +321,7 @@ class ConformalJudge(Judge):
     pairs: tuple[tuple[int, int], ...]
     element_of: IntArray  # (M,) the element of each explanation; pairs are numbered after the elements
     seed: int  # of all draws
+    measured: MeasuredNoise = field(init=False)  # of the signal and of the replicates
     p_gate: tuple[Fraction, ...] = field(init=False)  # (E,) 1 where the gate has no share of the level
     p_margin: tuple[Fraction, ...] = field(init=False)  # (E,) of the margin test or the pooled one
     p_pairs: tuple[Fraction, ...] = field(init=False)
@@ -301,15 +330,11 @@ class ConformalJudge(Judge):
         check_open("level", self.level, 0.0, 1.0)
         signal = check_array("signal", self.signal, (self.spec.replicates.spectra.shape[1],))
         object.__setattr__(self, "signal", read_only(signal))
+        object.__setattr__(self, "measured", MeasuredNoise.of(self.spec.replicates, signal))
         p_values = [self._p_values(index, added) for index, added in enumerate(self._added())]
         for name, column in (("p_gate", 0), ("p_margin", 1)):
             object.__setattr__(self, name, tuple(map(max, zip(*(tests[column] for tests in p_values), strict=True))))
         object.__setattr__(self, "p_pairs", self._p_pairs())
-
-    @property
-    def measured(self) -> MeasuredNoise:
-        """The noise of the signal and of the replicates."""
-        return MeasuredNoise.of(self.spec.replicates, self.signal)
 
     def _added(self) -> list[Array]:
         """Deviations (S,) of the noise that is added to every replicate before it is ranked, one list after another."""
@@ -329,7 +354,8 @@ class ConformalJudge(Judge):
                 "judge conformal", "rank pairs of elements as they are", Clause("pool or noise is given"), remedy
             )
         tie = _TIE + (self.measured.turn if spec.noise is None else 0.0)
-        return tuple(rank_pair(spec.replicates, pair, self.signal, tie) for pair in self.pairs)
+        cosines = spec.replicates.references @ spec.replicates.unit(self.signal[None])[0]
+        return tuple(spec.pair_ranks(pair).p_value(cosines, tie) for pair in self.pairs)
 
     @property
     def p_unlisted(self) -> Fraction:
@@ -343,10 +369,9 @@ class ConformalJudge(Judge):
         data = self.spec.replicates
         if self.pairs:
             return Fraction(1)
-        groups = data.group_of[data.element_of]
-        drawn = Draws(self.seed, _PICKS).uniform((int(groups.max()) + 1, 2))
-        picked = [_picked(np.flatnonzero(groups == g), data.unit_of, *pick) for g, pick in enumerate(drawn.tolist())]
-        spectra = data.unit(np.concatenate([data.spectra[picked], self.signal[None]]))
+        drawn = Draws(self.seed, _PICKS).uniform((len(data.listed), 2)).tolist()
+        picked = [_picked(group.units, *pick) for group, pick in zip(data.listed, drawn, strict=True)]
+        spectra = np.concatenate([data.references[picked], data.unit(self.signal[None])])
         angles = np.arccos(np.clip(spectra @ spectra.T, -1.0, 1.0))
         np.fill_diagonal(angles, np.inf)
         nearest = angles.min(axis=1)
@@ -355,7 +380,7 @@ class ConformalJudge(Judge):
     @property
     def smallest_unlisted(self) -> Fraction:
         """The smallest p-value of that with so many groups."""
-        n_groups = int(self.spec.replicates.group_of.max()) + 1
+        n_groups = len(self.spec.replicates.listed)
         return Fraction(1) if self.pairs else min(Fraction(1), Fraction(2, n_groups + 1))
 
     @property
@@ -388,7 +413,7 @@ class ConformalJudge(Judge):
         """
         elements = self.spec.replicates.names
         names = [*elements, *(f"{elements[a]} and {elements[b]}" for a, b in self.pairs)]
-        among = [PairUnits.of(self.spec.replicates, pair) for pair in self.pairs]
+        among = [self.spec.pair_units(pair) for pair in self.pairs]
         # The gate speaks for groups of several elements, the margin for others.
         speaks = int(self.spec.own_share == 1.0)
         p_values = [float(p) for p in (*(self.p_gate, self.p_margin)[speaks], *self.p_pairs)]
@@ -434,37 +459,38 @@ class ConformalJudge(Judge):
         """The p-values of gate and margin for every element; what is ranked gets noise of these deviations (S,)."""
         data = self.spec.replicates
         gate, margin = (part > 0 for part in self.spec.levels(self.level))
-        references = data.unit(data.spectra)
-        drawn = Draws(self.seed, _NOISE + 16 * index).normal(data.spectra.shape)
         # Only what is ranked has noise: a reference that lacks it is as near to all of them.
-        ranked = data.unit(np.concatenate([data.spectra + added[:, None] * drawn, self.signal[None]]))
-        angles = np.arccos(np.clip(ranked @ references.T, -1.0, 1.0))  # (S + 1, S)
-        angles[:-1][data.unit_of[:, None] == data.unit_of] = np.inf
+        ranked = data.references
+        if added.any():
+            drawn = Draws(self.seed, _NOISE + 16 * index).normal(data.spectra.shape)
+            ranked = data.unit(data.spectra + added[:, None] * drawn)
+        own = data.unit(self.signal[None])
         nothing = [Fraction(1)] * self.n_elements
         if self.spec.pool is not None:
+            angles = np.arccos(np.clip(np.concatenate([ranked, own]) @ data.references.T, -1.0, 1.0))  # (S + 1, S)
+            angles[:-1][data.unit_of[:, None] == data.unit_of] = np.inf
             return nothing, pooled_p_values(data, angles, self.seed)
         return (
-            self._gate(angles) if gate else nothing,
-            margin_p_values(data, references, ranked, self.seed) if margin else nothing,
+            self._gate(ranked, own[0]) if gate else nothing,
+            self.spec.margins.p_values(np.concatenate([ranked, own]), self.seed) if margin else nothing,
         )
 
-    def _gate(self, angles: Array) -> list[Fraction]:
+    def _gate(self, ranked: Array, own: Array) -> list[Fraction]:
         """(1 + units' shares of spectra at least as far from their group as the signal) / (K + 1), of every element."""
         data = self.spec.replicates
-        label = data.group_of[data.element_of]
-        p_values = {}
-        for group in range(int(data.group_of.max()) + 1):
-            is_in = label == group
-            scores = angles[:, is_in].min(axis=1)
-            exceeds = scores[:-1][is_in] >= scores[-1] - _TIE
-            units = data.unit_of[is_in]
-            shares = [Fraction(int(exceeds[units == u].sum()), int((units == u).sum())) for u in np.unique(units)]
-            p_values[group] = (1 + sum(shares, Fraction(0))) / (1 + len(shares))
+        nearest = data.nearest if ranked is data.references else data.nearest_of(ranked)
+        scores = np.arccos(np.clip(nearest, -1.0, 1.0))
+        to_signal = np.arccos(np.clip(data.references @ own, -1.0, 1.0))
+        p_values = []
+        for group in data.listed:
+            exceeds = scores[group.members] >= to_signal[group.members].min() - _TIE
+            counts = np.bincount(group.sizes, weights=exceeds)
+            shares = sum((Fraction(int(counts[n]), n) for n in np.flatnonzero(counts).tolist()), Fraction(0))
+            p_values.append((1 + shares) / (1 + len(group.units)))
         return [p_values[int(group)] for group in data.group_of]
 
 
-def _picked(spectra: IntArray, unit_of: IntArray, first: float, second: float) -> int:
-    """One of these spectra: first and second within (0, 1) choose a unit, and a spectrum of it."""
-    units = np.unique(unit_of[spectra])
-    within = spectra[unit_of[spectra] == units[int(first * len(units))]]
+def _picked(units: Sequence[IntArray], first: float, second: float) -> int:
+    """One of the spectra of these units: first and second within (0, 1) choose a unit, and a spectrum of it."""
+    within = units[int(first * len(units))]
     return int(within[int(second * len(within))])

@@ -1,34 +1,42 @@
-r"""Measured examples of elements with their units and their noise, and the ranks of two elements at once.
-
-The signal is a spectrum of the first element plus one of the second, each from a new unit, in any proportion.  With
-:math:`x_s` and :math:`y_t` of norm 1, a mixture at :math:`\varphi` is :math:`x_s\cos\varphi + y_t\sin\varphi`, and its
-score the angle to the nearest mixture of references, spectra of the own units left out.
-
-Units that hold both elements are exchangeable with the new one as a whole: their own mixtures are ranked,
-:math:`p = (1 + \#) / (n + 1)`.  Elements without a unit in common have new units each of its own.  All
-:math:`(n_1 + 1)(n_2 + 1)` pairs of units are then exchangeable, and :math:`n_1 + n_2` of them have one new unit, whose
-spectrum is not seen by itself: counted as if they lay farther than the signal,
-:math:`p = (n_1 + n_2 + 1 + \#) / ((n_1 + 1)(n_2 + 1))`.  References that are not seen would make scores smaller, never
-larger, so both can only keep.  The proportion is not known: the largest p-value over all of them counts.
-"""
+"""Measured examples of elements with their units, and their noise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from math import lcm
-from typing import final
+from functools import cached_property
+from typing import NamedTuple, final
 
 import numpy as np
 
 from ..._checks import check_array, read_only
-from ..._compiled import cached_njit
 from ..._errors import Clause, MisuseError
 from ..._typing import Array, BoolArray, IntArray
 from ...io import Axis, as_reader_output, order_of
 
+# Median of |y - 2 y' + y''| of white noise of deviation 1.
+_MEDIAN = 0.6744897501960817 * np.sqrt(6.0)
+# Of the energy of a spectrum, at least this much is taken to be no noise.
+_LEAST_CLEAN = 1e-2
+
+
+class Group(NamedTuple):
+    """A group of elements, as the gate ranks its spectra."""
+
+    members: IntArray  # (n,) numbers of its spectra
+    sizes: IntArray  # (n,) of the group, spectra from the unit of each
+    is_own: BoolArray  # (n, n) pairs of spectra from one unit
+    units: tuple[IntArray, ...]  # numbers of the spectra of each unit
+
+
+class Noise(NamedTuple):
+    """The noise of spectra (S,), by the roughness of what each has beside its nearest reference."""
+
+    sigma: Array  # standard deviation of a channel
+    clean: Array  # energy of what is no noise
+    ratios: Array  # of the variance over that energy
+
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots: what all signals share is computed once, when first asked for
 class Replicates:
     """Spectra (S, q), each of an element and from a unit: an instrument, a sample, a site.
 
@@ -70,7 +78,61 @@ class Replicates:
             strict=True,
         ):
             object.__setattr__(self, name, read_only(value))
-        self.unit(spectra)
+        self.unit(spectra)  # refuses spectra that are background alone
+
+    @cached_property
+    def references(self) -> Array:
+        """(S, q) spectra beside the background, of norm 1."""
+        return read_only(self.unit(self.spectra))
+
+    @cached_property
+    def listed(self) -> tuple[Group, ...]:
+        """Groups with their spectra and units."""
+        label = self.group_of[self.element_of]
+        found = []
+        for group in range(int(label.max()) + 1):
+            members = np.flatnonzero(label == group)
+            _, number, counts = np.unique(self.unit_of[members], return_inverse=True, return_counts=True)
+            units = tuple(members[number == u] for u in range(len(counts)))
+            found.append(Group(members, counts[number], number[:, None] == number, units))
+        return tuple(found)
+
+    @cached_property
+    def nearest(self) -> Array:
+        """(S,) the largest cosine of each spectrum with one of its group, its own unit left out."""
+        return self.nearest_of(self.references)
+
+    def nearest_of(self, ranked: Array) -> Array:
+        """(S,) the same of spectra (S, q) of norm 1 in the place of each; -1 where the group has one unit."""
+        found = np.empty(len(ranked))
+        for group in self.listed:
+            cosines = ranked[group.members] @ self.references[group.members].T
+            cosines[group.is_own] = -1.0
+            found[group.members] = cosines.max(axis=1)
+        return found
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise of the spectra; the nearest reference comes from another unit."""
+        cosines = self.references @ self.references.T
+        cosines[self.unit_of[:, None] == self.unit_of] = -1.0
+        return self.noise_of(self.spectra, cosines)
+
+    def noise_of(self, spectra: Array, cosines: Array) -> Noise:
+        """The noise of spectra (n, q) with these cosines (n, S) to references; none in fewer than three channels."""
+        left = self.beside(spectra)
+        sizes = np.linalg.norm(left, axis=1)
+        away = left - (sizes * cosines.max(axis=1))[:, None] * self.references[cosines.argmax(axis=1)]
+        differences = np.diff(away, 2, axis=1) if away.shape[1] > 2 else np.zeros((len(away), 1))
+        sigma = np.median(np.abs(differences), axis=1) / _MEDIAN
+        energy = sizes**2
+        clean = np.maximum(energy - self.freedom * sigma**2, _LEAST_CLEAN * energy)
+        return Noise(sigma, clean, sigma**2 / clean)
+
+    @property
+    def freedom(self) -> int:
+        """Channels less columns of the background."""
+        return int(self.spectra.shape[1] - self.baseline.shape[1])
 
     def in_order(self, channels: tuple[str, ...] | None) -> "Replicates":
         """The same spectra with their channels in the order that is wanted, where both have names."""
@@ -85,9 +147,13 @@ class Replicates:
         pairs = np.unique(np.stack([labels[self.element_of], self.unit_of], axis=1), axis=0)
         return np.bincount(pairs[:, 0]).astype(np.int64)
 
+    def beside(self, spectra: Array) -> Array:
+        """Spectra (S, q) less what the background fits to them."""
+        return np.asarray(spectra - (spectra @ self.baseline) @ self.baseline.T)
+
     def unit(self, spectra: Array) -> Array:
         """Spectra (S, q) beside the background, of norm 1."""
-        left = spectra - (spectra @ self.baseline) @ self.baseline.T
+        left = self.beside(spectra)
         norms = np.linalg.norm(left, axis=1)
         sizes = np.linalg.norm(spectra, axis=1)
         if not (norms > 1e-8 * sizes).all():
@@ -107,12 +173,6 @@ def _numbered(name: str, values: Sequence[str], count: int) -> tuple[tuple[str, 
     return distinct, np.array([number[str(value)] for value in values], dtype=np.int64)
 
 
-# Median of |y - 2 y' + y''| of white noise of deviation 1.
-_MEDIAN = 0.6744897501960817 * np.sqrt(6.0)
-# Of the energy of a spectrum, at least this much is taken to be no noise.
-_LEAST_CLEAN = 1e-2
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredNoise:
@@ -126,145 +186,18 @@ class MeasuredNoise:
     @classmethod
     def of(cls, data: Replicates, signal: Array) -> "MeasuredNoise":
         """Measure the noise of one signal (q,); none is seen in fewer than three channels."""
-        spectra = np.concatenate([data.spectra, signal[None]])
-        left = spectra - (spectra @ data.baseline) @ data.baseline.T
-        sizes = np.linalg.norm(left, axis=1)
-        unit = data.unit(spectra)
-        cosines = unit @ unit[:-1].T  # (S + 1, S)
-        cosines[:-1][data.unit_of[:, None] == data.unit_of] = -1.0
-        beside = left - (sizes * cosines.max(axis=1))[:, None] * unit[cosines.argmax(axis=1)]
-        differences = np.diff(beside, 2, axis=1) if beside.shape[1] > 2 else np.zeros((len(beside), 1))
-        sigma = np.median(np.abs(differences), axis=1) / _MEDIAN  # (S + 1,)
-        energy = sizes**2
-        freedom = spectra.shape[1] - data.baseline.shape[1]
-        clean = np.maximum(energy - freedom * sigma**2, _LEAST_CLEAN * energy)
-        ratios = sigma**2 / clean
-        usual = float(np.median(ratios[:-1]))
-        most = float(ratios[-1] * _upper(spectra.shape[1]) ** 2)
-        is_less = ratios[:-1] < ratios[-1]
-        added = np.where(is_less, np.sqrt(np.maximum(most * clean[:-1] - sigma[:-1] ** 2, 0.0)), 0.0)
-        turn = float(np.arctan(np.sqrt(freedom * max(most - usual, 0.0)))) if usual < ratios[-1] else 0.0
-        return cls(float(sigma[-1]), float(np.sqrt(usual * clean[-1])), added, turn)
+        cosines = data.unit(signal[None]) @ data.references.T
+        noise = data.noise
+        own = data.noise_of(signal[None], cosines)
+        usual = float(np.median(noise.ratios))
+        ratio = float(own.ratios[0])
+        most = ratio * _upper(data.spectra.shape[1]) ** 2
+        missing = np.sqrt(np.maximum(most * noise.clean - noise.sigma**2, 0.0))
+        added = np.where(noise.ratios < ratio, missing, 0.0)
+        turn = float(np.arctan(np.sqrt(data.freedom * max(most - usual, 0.0)))) if usual < ratio else 0.0
+        return cls(float(own.sigma[0]), float(np.sqrt(usual * own.clean[0])), added, turn)
 
 
 def _upper(n_channels: int) -> float:
     """The deviation that is measured, times this, is too small in about one of forty spectra of white noise."""
     return 1.0 + 3.5 / float(np.sqrt(n_channels))
-
-
-# Proportions between which angles are bounded: a mixture turns by less than half a cell from the middle of its own.
-_CELLS = 64
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PairUnits:
-    """Pairs of units that two elements are ranked among, and the smallest p-value that there is with these."""
-
-    pairs: tuple[tuple[int, int], ...]
-    counts: tuple[int, ...]  # of units of both, or of those that hold both
-    extra: int  # pairs that count as exceedances whatever the signal
-    total: int
-
-    @classmethod
-    def of(cls, data: Replicates, elements: tuple[int, int]) -> "PairUnits":
-        """Units that hold both elements, or else all pairs of their units."""
-        first, second = (np.unique(data.unit_of[data.element_of == e]) for e in elements)
-        common = np.intersect1d(first, second).tolist()
-        if common:
-            return cls(tuple((unit, unit) for unit in common), (len(common),), 1, len(common) + 1)
-        counts = (len(first), len(second))
-        pairs = tuple((k, m) for k in first.tolist() for m in second.tolist())
-        return cls(pairs, counts, sum(counts) + 1, (counts[0] + 1) * (counts[1] + 1))
-
-    @property
-    def smallest(self) -> Fraction:
-        """The p-value of a signal that lies farther than all of them."""
-        return Fraction(self.extra, self.total)
-
-
-def rank_pair(data: Replicates, elements: tuple[int, int], signal: Array, tie: float) -> Fraction:
-    """The p-value of one signal (q,) under two elements; tie: angles that differ by less count as exceedances."""
-    first, second = (np.flatnonzero(data.element_of == e) for e in elements)
-    units = (data.unit_of[first], data.unit_of[second])
-    among = PairUnits.of(data, elements)
-    spectra = data.unit(np.concatenate([data.spectra[first], data.spectra[second], signal[None]]))
-    products = spectra @ spectra.T
-    exceeds = _exceedances(products, *units, tie)  # (S1, S2, cells)
-    sizes = [int((units[0] == k).sum() * (units[1] == m).sum()) for k, m in among.pairs]
-    whole = lcm(*sizes)
-    shares = sum(
-        exceeds[np.ix_(units[0] == k, units[1] == m)].sum(axis=(0, 1)).astype(object) * (whole // size)
-        for (k, m), size in zip(among.pairs, sizes, strict=True)
-    )
-    return (among.extra + Fraction(int(np.max(shares)), whole)) / among.total
-
-
-def _exceedances(products: Array, first: IntArray, second: IntArray, tie: float) -> BoolArray:
-    """(S1, S2, cells) whether a mixture may lie at least as far from other units as the signal.
-
-    products: of all spectra of both elements and, at last, of the signal, all of norm 1.
-    """
-    n = len(first)
-    xx = products[:n, :n]
-    xy = products[:n, n:-1]
-    yy = products[n:-1, n:-1]
-    xx, xy, yy = (np.ascontiguousarray(part) for part in (xx, xy, yy))
-    nothing = np.full(1, -1)
-    to_first = products[-1, :n].copy()
-    to_second = products[-1, n:-1].copy()
-    cosine = _nearest(to_first, to_second, xy, first, second, nothing[0], nothing[0], 2.0)
-    angle = float(np.arccos(np.clip(cosine, -1.0, 1.0))) - tie
-    return np.asarray(_mixtures(xx, xy, yy, first, second, angle, _CELLS))
-
-
-@cached_njit(nogil=True)
-def _nearest(
-    to_first: Array, to_second: Array, between: Array, first: IntArray, second: IntArray, k: int, m: int, enough: float
-) -> float:
-    """The largest cosine with a mixture of references outside units k and m, or the first that is above enough."""
-    best = -1.0
-    for a in range(len(to_first)):
-        if first[a] == k or first[a] == m:
-            continue
-        for b in range(len(to_second)):
-            if second[b] == k or second[b] == m:
-                continue
-            c = to_first[a]
-            d = to_second[b]
-            g = between[a, b]
-            near = max(c, d)
-            if c >= g * d and d >= g * c and 1.0 - g * g > 1e-12:
-                near = max(near, np.sqrt(max(c * c + d * d - 2.0 * g * c * d, 0.0) / (1.0 - g * g)))
-            best = max(best, near)
-            if best > enough:
-                return float(best)
-    return float(best)
-
-
-@cached_njit(nogil=True)
-def _mixtures(
-    xx: Array, xy: Array, yy: Array, first: IntArray, second: IntArray, angle: float, n_cells: int
-) -> BoolArray:
-    """Mixtures of x_s and y_t in every cell of proportions, which may lie this angle away."""
-    exceeds = np.zeros((len(first), len(second), n_cells), dtype=np.bool_)
-    half = 0.25 * np.pi / n_cells
-    for s in range(len(first)):
-        for t in range(len(second)):
-            g = xy[s, t]
-            # d(direction) / d(phi) = sqrt(1 - g^2) / |mixture|^2, and |mixture|^2 = 1 + g sin(2 phi).
-            slack = half * np.sqrt(max(1.0 - g * g, 0.0)) / max(1.0 + min(g, 0.0), 1e-12)
-            for cell in range(n_cells):
-                phi = half * (2 * cell + 1)
-                x = np.cos(phi)
-                y = np.sin(phi)
-                norm = np.sqrt(max(1.0 + 2.0 * g * x * y, 1e-24))
-                if slack >= angle:
-                    exceeds[s, t, cell] = True
-                    continue
-                to_first = (x * xx[s] + y * xy[:, t]) / norm
-                to_second = (x * xy[s] + y * yy[t]) / norm
-                enough = np.cos(angle - slack)
-                cosine = _nearest(to_first, to_second, xy, first, second, first[s], second[t], enough)
-                exceeds[s, t, cell] = cosine <= enough
-    return exceeds
