@@ -25,7 +25,7 @@ from physupport.cli import app
 from physupport.responses import DETECTORS, KINDS
 
 MARK = re.compile(r"<!-- (keys|names) of (\w+)(?: but (\w+(?:, \w+)*))? -->")
-EQUATIONS = re.compile(r"<!-- equations of (.+) -->")
+EQUATIONS = re.compile(r"<!-- equations from (.+) to (.+) -->")
 LISTS = re.compile(r"<!-- table of (commands|parameters|detectors|packages|modules) -->")
 PACKAGE = Path(physupport.__file__).parent
 HOMES = [f"physupport.project.{name}" for name in ("_schema", "_streams", "_element_sections", "_region_sections")]
@@ -150,12 +150,17 @@ def modules() -> str:
     return described("module", {path.stem: path for path in PACKAGE.glob("*.py") if path.stem not in apart})
 
 
-def equations(part: str) -> str:
-    """A part of the paper with its heading and every label, from equations.csv beside this file."""
+def equations(first: str, last: str) -> str:
+    """Parts of the paper, each with its heading and every label, from equations.csv beside this file."""
     with (Path(__file__).parent / "equations.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row[1:] for row in csv.reader(file) if row[0] == part]
-    lines = rows_of_table("| label | what it is | function | test |", [(f"`{row[0]}`", *row[1:]) for row in rows])
-    return f"### {part}\n\n{lines}\n"
+        _, *rows = csv.reader(file)
+    parts = list(dict.fromkeys(row[0] for row in rows))
+    head = "| label | what it is | function | test |"
+    tables = []
+    for part in parts[parts.index(first) : parts.index(last) + 1]:
+        lines = [(f"`{label}`", *cells) for name, label, *cells in rows if name == part]
+        tables.append(f"### {part}\n\n{rows_of_table(head, lines)}\n")
+    return "\n".join(tables)
 
 
 MADE = {each.__name__: each for each in (commands, parameters, detectors, packages, modules)}
@@ -164,5 +169,5 @@ MADE = {each.__name__: each for each in (commands, parameters, detectors, packag
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with every mark replaced by its table."""
     markdown = MARK.sub(lambda mark: table(*mark.groups()), markdown)
-    markdown = EQUATIONS.sub(lambda mark: equations(mark[1]), markdown)
+    markdown = EQUATIONS.sub(lambda mark: equations(*mark.groups()), markdown)
     return LISTS.sub(lambda mark: MADE[mark[1]](), markdown)
