@@ -159,4 +159,4 @@ def test_no_data_are_promised_to_show_that_an_amount_is_none(folder):
     fields = run_project(load_project(folder(row))).result.report.fields
     absent = next(field for field in fields if field.field == "E3")
     assert absent.label == "SUPPORT_AMBIGUOUS"
-    assert "can show that something is there, and never that nothing is." in absent.sentence
+    assert "data can show its presence but never its absence." in absent.sentence

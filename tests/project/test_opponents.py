@@ -167,8 +167,11 @@ def test_a_missing_element_is_wrong_with_the_bank_alone_and_empty_with_a_free_op
         ),
         ((('law = "covariance"', 'law = "gaussian"'),), "strength must be left out or numbers with the law gaussian"),
         ((("count = 2", "absence_threshold = 1.0"),), "left open where every row has its own"),
-        ((("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}"),), "be told apart: values to try, or one for each"),
-        ((*KNOWN[:2], ("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}")), "be told apart: values to try, or one for each"),
+        ((("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}"),), "be either values to try or one variance for each"),
+        (
+            (*KNOWN[:2], ("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}")),
+            "be either values to try or one variance for each",
+        ),
         ((("0.4", '0.4\nrows = "free"'),), "rows must be left out with the law covariance"),
         ((('"covariance"', '["covariance"]'),), "law must be"),
         ((("0.4", '0.4\nopponent = "free"'),), "opponent must be left out with the law gaussian"),
@@ -215,7 +218,7 @@ noise = {[*range(1, Q + 1)]}
 """
     path = folder(snapshots(1, WAVES[:, [3]], n_rows=20), *KNOWN, ("\n[elements]", f"{table}\n[elements]"))
     np.save(path.parent / "codes.npy", normal(np.random.default_rng(2), 20, Q + 1))
-    assert "data.calibration.noise must be told apart" in refusal(path)
+    assert "data.calibration.noise must be either values to try or one variance for each channel" in refusal(path)
 
 
 def test_noise_of_a_known_covariance_is_whitened_for_evidence_too(folder):

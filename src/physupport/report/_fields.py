@@ -502,10 +502,11 @@ def claims_in_words(document: Entry) -> list[tuple[str, str]]:
             case "open":
                 opening = "these data cannot tell whether "
                 said = yes
-                agrees, differs = entry["witnesses"]
-                full = (
-                    f"The data cannot tell whether this holds: {yes} Explanation {agrees} agrees, {differs} does not."
+                # The steps of a staircase keep no witnesses.
+                shown = (
+                    "" if not entry["witnesses"] else " Explanation {} agrees, {} does not.".format(*entry["witnesses"])
                 )
+                full = f"The data cannot tell whether this holds: {yes}{shown}"
             case value:
                 opening = "no answer, because "
                 nothing_fits = "nothing in the bank fits these data"
