@@ -166,7 +166,7 @@ def test_where_it_is_the_best_explanation_that_is_rejected_this_is_said():
         document = {"outcome": {"status": "WITHHELD"}, "gate": gate}
         assert why_withheld(document) == ""
         assert withheld_in_short(document) == "the best fit is rejected"
-        assert doubt_sentence(document | {"bank": None}).startswith("Not even the best explanation in the bank")
+        assert doubt_sentence(document | {"bank": None}).startswith("Not even the best explanation considered")
     alone = document | {"gate": gate | {"findings": gate["findings"][1:]}}
     assert (
         why_withheld(alone)

@@ -60,7 +60,8 @@ def test_a_report_speaks_of_cells_with_their_extent_and_promises_the_level_asked
         assert f"{low:.6g} to" in words
     assert "the judge ran at" in report.sentence
     promise = (
-        "If the truth lies in the boxes of the cover, at a signal-to-noise ratio of at most 8.1, and is in the bank"
+        "If the truth lies in the boxes of the cover, at a signal-to-noise ratio of at most 8.1, and is otherwise "
+        "among the explanations considered"
     )
     assert promise in report.sentence  # strengths and noise of this law have no cells
     assert f"all within x {low:.6g} to {high:.6g} mm" in field.sentence
@@ -167,7 +168,7 @@ def test_tables_of_responses_need_a_bound_and_places_in_the_middles_of_cells(wri
     checked = verify(result.report.json(), {"deployment": np.load(tmp_path / "rows.npy")})
     assert checked.is_verified, checked.findings
     assert any("bounds of the responses" in note for note in checked.notes)
-    assert "Bounds of the responses were given" in result.report.sentence
+    assert "The bounds of the responses were given" in result.report.sentence
     with pytest.raises(MisuseError, match="small enough to move an answer"):
         assemble(load_project(write(table, ("eta = 0.8", "eta = 0.8\nslopes = [70.0]"))))
     with pytest.raises(MisuseError, match="middles of 40 equal cells"):

@@ -162,7 +162,10 @@ def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
     write_page(path, report, finished.details)
     page = path.read_text()
     assert re.search(r"anywhere in the boxes and ranges of the cover, eta 0\.4\d+ of places alone", page)
-    assert "and is otherwise in the bank, the explanation of its cell is rejected with probability at most 10" in page
+    told = (
+        "and is otherwise among the explanations considered, the explanation of its cell is rejected with probability"
+    )
+    assert f"{told} at most 10" in page
     # Ranks among draws are no evidence, and hold for the rows at hand alone.
     assert "Margin: how near the judge is to rejecting" in page
     assert "log evidence minus threshold" not in page
@@ -179,7 +182,7 @@ def test_where_nothing_is_left_beside_a_cover_the_truth_may_be_anywhere_that_it_
     outcome = {**honest["outcome"], "status": "EMPTY"}
     said = outcome_sentence({**honest, "outcome": outcome})
     assert "the truth is not in the boxes and ranges of the cover, is above its signal-to-noise ratio of 12.5" in said
-    assert "the truth is not in the bank or" not in said
+    assert "the true explanation is not among those considered or" not in said
 
 
 ARRAY = """\

@@ -102,7 +102,7 @@ def test_an_example_gives_the_map_of_its_story_is_verified_and_has_a_page_that_b
         answers = [field.answer for field in found.report.fields]
         for number, text in enumerate(shown):  # some say how far they reach
             is_answer = any(text.startswith(answer[:-1]) for answer in answers)
-            assert is_answer or text == f"and {len(answers) - number} more fields below"
+            assert is_answer or text == f"and {len(answers) - number} more answers below"
         bottom = page.value("document.querySelector('.answers').getBoundingClientRect().bottom + scrollY")
         # A long list is cut; six answers of two or three lines each, on a narrow page, are not.
         assert bottom < (600 if len(answers) < 5 else 850 if len(answers) < 10 else 800)

@@ -4,6 +4,7 @@ import copy
 import csv
 import io
 import json
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,8 +51,8 @@ def test_a_line_that_is_a_little_too_wide_fits_nothing_exactly_and_is_certain_fr
     assert statements(report)[:2] == [("EMPTY", []), ("FINE", ["L4"])]
     assert verify(report.json(), {"deployment": ROW}).is_verified
     lead, first = report.width[:2]
-    assert lead.startswith("Nothing fits exact responses, nor if responses are right to within ")
-    assert lead.endswith(" %, twice the smallest error that fits:")
+    assert lead.startswith("Nothing fits if responses are exact, nor if responses are right to within ")
+    assert re.search(r"; something fits from about [0-9.]+ % on. At twice that error, [0-9.]+ %:$", lead)
     assert first.startswith("Line: L4 is there")
     assert first in report.text()
     assert report.tolerances() == {"line": report.fields[0].certain_to}
@@ -156,7 +157,7 @@ def test_the_picture_has_a_lane_for_each_element_from_the_error_at_which_it_is_f
     (read,) = [mark for mark in picture.panel.marks if mark.role == "threshold"]
     assert read.xs[0] == 2.0 * steps[1]["least"]
     axes = plot_staircase(report)
-    assert axes.get_xlabel() == "error of the responses, of the largest value"
+    assert axes.get_xlabel() == "error of the responses as a share of their largest value"
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [*first]
     plt.close(axes.figure)
 
@@ -166,7 +167,12 @@ def test_a_measured_error_that_is_smaller_than_what_is_read_is_marked_beside_it(
     marks = {mark.role: mark.xs[0] for mark in picture.panel.marks if mark.role in ("stated", "threshold")}
     assert marks["stated"] == 0.001 < marks["threshold"]
     assert all("stroke" in style_of("curve", role) for role in marks)
-    assert [key.text for key in picture.keys] == ["twice the smallest error that fits", "the stated error"]
+    assert [key.text for key in picture.keys] == [
+        "possible",
+        "becomes possible somewhere along this line",
+        "twice the smallest error at which something fits",
+        "the stated error",
+    ]
 
 
 def test_a_report_without_a_staircase_has_no_picture_of_it(project):
@@ -182,8 +188,8 @@ def test_words_read_an_error_between_two_steps_at_the_coarser_one_and_round_to_t
     spans = ((empty, 0.0, 0.031649), (fine, 0.031651, 0.0595), (coarse, 0.0707, 0.5))
     document["staircase"]["steps"] = [step | {"least": least, "most": most} for step, least, most in spans]
     assert width_sentences(document) == (
-        "Nothing fits exact responses, nor if responses are right to within 3.16 % of their largest value. At "
-        "an error of 6.33 %, twice the smallest error that fits:",
+        "Nothing fits if responses are exact, nor if responses are right to within 3.16 % of their largest value; "
+        "something fits from about 3.16 % on. At twice that error, 6.33 %:",
         "Line: L3 or L4; one of them is there.",
     )
 

@@ -53,7 +53,7 @@ def test_claims_are_said_in_words():
     assert written([0, 0, 1, 1, 1], heavy).sentence.startswith("At least one of As, Pb is there. ")
     assert written([1, 1, 1, 0, 0], heavy).sentence.startswith("None of As, Pb is there. ")
     text = written([0, 1, 1, 0, 1], heavy).text()
-    assert "cannot tell whether this holds: At least one of As, Pb is there. Explanation 0 says so, 3 does not." in text
+    assert "cannot tell whether this holds: At least one of As, Pb is there. Explanation 0 agrees, 3 does not." in text
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_claims_are_said_in_words():
         ([0, 0, 1, 1, 1], "Heavy: at least one of As, Pb is there."),
         ([1, 1, 1, 0, 0], "Heavy: none of As, Pb is there."),
         ([0, 1, 1, 0, 1], "Heavy: these data cannot tell whether at least one of As, Pb is there."),
-        ([1, 1, 1, 1, 1], "Heavy: no answer, because nothing in the bank fits these data."),
+        ([1, 1, 1, 1, 1], "Heavy: no answer, because no explanation considered fits these data."),
     ],
 )
 def test_claims_are_among_the_first_answers_of_every_output(codes, said):

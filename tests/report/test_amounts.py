@@ -41,14 +41,14 @@ def test_an_amount_holds_zero_unless_every_explanation_has_its_element():
 def test_one_sentence_and_three_columns_tell_the_amounts():
     report, _ = analysed("counts")
     (said,) = [line for line in report.opening() if line.startswith("Net counts: strong ")]
-    assert "; zero 0 to " in said
+    assert "; zero at most " in said
     (first, *_) = csv.DictReader(io.StringIO(report.csv()))
     assert float(first["amount from"]) == report.amounts()[0].low
     assert first["amount unit"] == "net counts"
 
 
 @pytest.mark.parametrize(
-    ("low", "is_certain", "said"), [(0.0, True, "up to 2400"), (0.0, False, "0 to 2400"), (3.0, True, "3 to 2400")]
+    ("low", "is_certain", "said"), [(0.0, True, "up to 2400"), (0.0, False, "at most 2400"), (3.0, True, "3 to 2400")]
 )
 def test_what_is_certainly_there_has_no_amount_of_zero_in_words(low, is_certain, said):
     assert amount_of("K-40", "K-40", (low, 2400.0), "counts", is_certain=is_certain).words == f"{said} net counts"

@@ -109,8 +109,8 @@ def test_many_elements_are_counted_where_their_distance_says_enough():
     ("sets", "said"),
     [
         (["a", "b", "a + b"], "at least one of a and b is there"),
-        (["a", "a + b", "a + c"], "a; perhaps also b and c"),
-        (["a + b", "a + c"], "a; also at least one of b and c"),
+        (["a", "a + b", "a + c"], "a; perhaps also b or c"),
+        (["a + b", "a + c"], "a; also at least one of these: b or c"),
     ],
 )
 def test_sets_are_told_by_what_all_of_them_have(sets, said):
@@ -195,7 +195,7 @@ def test_elements_of_the_bank_are_told_from_strangers_by_the_bank_and_not_by_the
     for place in places:
         gate = {"findings": [{"part": "columns", "place": place, "p": 1e-5}], "is_best_rejected": True}
         said = doubt_sentence({"outcome": {"status": "EMPTY"}, "gate": gate, "bank": {"states": states}})
-        own = f"point to {place} in a combination, or with a coefficient, that no explanation in the bank has (p"
+        own = f"point to {place} in a combination, or with a coefficient, that no explanation considered has (p"
         other = f"The residuals of the best fit point to something that the bank does not contain, at {place} (p"
         assert (own in said, other in said) == ((False, True) if name == "of strangers" else (True, False))
 

@@ -36,20 +36,20 @@ def test_a_set_has_a_centre_an_extent_a_nearest_element_and_a_share():
     assert where.centre == (pytest.approx(7.0 / 3.0),)
     assert where.extents == ((1.0, 4.0),)
     assert (where.nearest, where.left, where.total, where.share) == ("c", 3, 4, 0.75)
-    said = "line: 3 of 4 places are left (75 %), from 1 to 4 mm, centred at 2.333 mm, next to c."
+    said = "line: 3 of 4 places are possible, 1 to 4 mm; centre 2.333 mm, where the nearest place is c."
     assert where.words == said
 
 
 def test_numbers_without_a_unit_have_no_centre_in_words():
     (where,) = told([1, 2, 3]).where()
-    assert replace(where, unit="").words == "line: 3 of 4 places are left (75 %)."
+    assert replace(where, unit="").words == "line: 3 of 4 elements are possible."
 
 
 def test_pairs_are_told_as_sets_and_drawn_at_both_of_their_places():
     found = told([0, 4], counts={"line": (2, 2)})
     (where,) = found.where()
     assert where.has_sets
-    assert where.words.startswith("line: 2 sets of elements are left, at 3 of 4 places (75 %)")
+    assert where.words.startswith("line: 2 combinations are possible, made of 3 of 4 places")
     (entry,) = report_fields(found.document)["fields"]
     pairs = pairs_picture(entry | {"set": found.document["fields"][0]["set"]}, COMPACT)
     (signs,) = [mark for mark in pairs.panel.marks if mark.kind == "points"]

@@ -196,7 +196,7 @@ def _ended(report: "Report", goal: tuple[str, ...]) -> str | None:
     if unknown:
         raise MisuseError("--until", f"name regions that are asked about, {', '.join(fields)}", unknown[0])
     if report.status == "EMPTY":
-        return "nothing in the bank fits, and more rows cannot change that"
+        return "no explanation considered fits, and more rows cannot change that"
     asked = [fields[name] for name in goal or fields]
     if all(str(each.label) in _CERTAIN for each in asked):
         return f"the answer is certain: {'; '.join(f'{e.field} {e.label} {few(e.cell, _MOST_IN_LINE)}' for e in asked)}"

@@ -249,7 +249,7 @@ def signal_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) ->
         named = about["outsiders"]
         place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
         why = _NOISE if _is_of_noise(about) else _STUCK if _is_of_replicates(about) else "even the best fit is rejected"
-        what = f"Labels are withheld: {why}" if gate == WITHHELD else "Nothing in the bank fits"
+        what = f"Labels are withheld: {why}" if gate == WITHHELD else "No explanation considered fits"
         return f"{what}{_misfit(about, entry)}{place}.{_at_larger_errors(about, entry)}"
     unit = f" {about['unit']}" if about["unit"] else ""
     of = "" if np.isnan(noise) else f" Noise {noise:.3g}{unit}{_misfit(about, entry)};"

@@ -239,9 +239,14 @@ def _parts(document: Entry) -> Iterator[str]:
             name = own[0].element if len(own) == 1 else entry["field"]
             which = "" if len(own) == 1 else ", whichever it is"
             is_there = own[0].is_certain if len(own) == 1 else not entry["numbers"].get("possible_absent", 1.0)
-            yield f"{plain(name)} {_range(*whole[:2], is_there)}{which}"
+            yield f"{_before(name)} {_range(*whole[:2], is_there)}{which}"
         else:
-            yield from (f"{plain(each.element)} {_range(each.low, each.high, each.is_certain)}" for each in own)
+            yield from (f"{_before(each.element)} {_range(each.low, each.high, each.is_certain)}" for each in own)
+
+
+def _before(name: str) -> str:
+    """A name before a number, with a colon where it ends in a number."""
+    return f"{plain(name)}:" if name[-1:].isdigit() else plain(name)
 
 
 def _range(low: float, high: float, is_there: bool) -> str:
@@ -251,6 +256,6 @@ def _range(low: float, high: float, is_there: bool) -> str:
         return f"at least {least}" if isfinite(low) and low != 0.0 else "any"
     if not isfinite(low):
         return f"at most {most}"
-    if low >= 0.0 and least == "0" and is_there and most != "0":
-        return f"up to {most}"
+    if low >= 0.0 and least == "0" and most != "0":
+        return f"{'up to' if is_there else 'at most'} {most}"
     return least if least == most else f"{least} to {most}"

@@ -18,13 +18,13 @@ def promised_level(protocol: Entry) -> float:
 def where_truth_is(protocol: Entry, *, is_there: bool = True) -> str:
     """The condition of a promise; is_there: False for the opposite."""
     if "cover" not in protocol:
-        return "the truth is in the bank" if is_there else "the truth is not in the bank"
+        return f"the true explanation is {'' if is_there else 'not '}among those considered"
     cover = protocol["cover"]
     whole = "boxes and ranges of the cover" if "ranges" in cover else "boxes of the cover"
     ratio = f"signal-to-noise ratio of {'at most ' if is_there else ''}{cover['snr']:g}"
     if is_there:
-        return f"the truth lies in the {whole}, at a {ratio}, and is otherwise in the bank"
-    others = "differs from every bank entry in some other setting"
+        return f"the truth lies in the {whole}, at a {ratio}, and is otherwise among the explanations considered"
+    others = "differs in some other setting from every explanation considered"
     return f"the truth is not in the {whole}, is above its {ratio}, or {others},"
 
 
@@ -135,7 +135,7 @@ def box_words(protocol: Entry, box: Sequence[Sequence[float]]) -> str:
     return ", ".join(f"{plain(name)} {low:.6g} to {high:.6g}{unit}" for name, (low, high) in ends)
 
 
-UNFIT = "not even the best explanation in the bank fits these data"
+UNFIT = "not even the best explanation considered fits these data"
 
 # Where there is noise alone, whatever explanation is true.
 _SCATTER = "the scatter of the rows"

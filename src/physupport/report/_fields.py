@@ -64,6 +64,8 @@ def field_views(document: Entry) -> list[dict[str, Any]]:
         "withheld": why_withheld(document),
     }
     unlisted = document.get("unlisted")
+    runs = (gate.get("calibration") or {"left": ()})["left"]
+    learnt = {cell["name"] for run in runs for cell in run["cells"] if len(cell["low"]) == 1}
     views = []
     for entry in document["fields"]:
         extent, within = cells_words(document["protocol"], entry, cells)
@@ -90,6 +92,7 @@ def field_views(document: Entry) -> list[dict[str, Any]]:
                 "others": [name for name in names if name not in kept],
                 "unless": f", unless it is {found}" if found and entry["label"] in _PRESENT else "",
                 "vanishes": _vanishes(document, entry),
+                "is_interval": bool(names) and learnt.issuperset(names),
                 "unlisted": unlisted if entry["field"] == UNLISTED else None,
             }
         )
@@ -127,6 +130,9 @@ def gathered_answers(document: Entry) -> tuple[str, ...]:
     parts: dict[str, list[str]] = {"There": [], "Undecided": [], "Nothing there": []}
     for view in views:
         parts[_gathered_under(view)].append(plain(view["field"]))
+    if all(view["is_interval"] for view in views):  # their names are numbers, and stand in the answers that follow
+        parts = {title: [f"{len(names)} of {len(views)} intervals"] for title, names in parts.items() if names}
+        return (" ".join(f"{title}: {names[0]}." for title, names in parts.items()),)
     silent = parts["Nothing there"]
     if len(silent) > _FEW and len(silent) < len(views):
         parts["Nothing there"] = [f"the {len(silent)} others"]
@@ -151,6 +157,7 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
 def answer(view: Entry) -> str:
     """The short sentence of a field."""
     name = "Resolution" if view["kind"] == "resolution" else plain(view["field"])
+    name = "along the axis" if name == "axis" else name
     said = f"{_said(view)}{view['unless']}."
     is_named = view["label"] == Label.FINE and said.casefold().startswith(f"{name} is there".casefold())
     return f"{name[:1].upper()}{name[1:]}{said[len(name) :] if is_named else f': {said}'}"
@@ -158,7 +165,7 @@ def answer(view: Entry) -> str:
 
 def _said(view: Entry) -> str:
     if view["label"] == Label.EMPTY:
-        return "no answer, because nothing in the bank fits these data"
+        return "no answer, because no explanation considered fits these data"
     if view["certificate"] == "withheld":
         return f"no answer, because {view['withheld'] or UNFIT}"
     if view["unlisted"] is not None:
@@ -249,8 +256,11 @@ def _present(view: Entry, names: Sequence[str]) -> str:
     group = "" if view["group"] in (None, view["field"]) else plain(view["group"])
     if view["cells"]:
         return f"{group and f'{group}, '}within {view['cells']}" + which.replace("which", "where")
+    if view["is_interval"] and not view["is_set"]:
+        where = "" if names == [view["field"]] else f", in {_joined(names, 'or')}"
+        return f"a source is there{where}{which}"
     if view["is_set"] and len(names) > 1:
-        return _of_sets([name.split(JOINT) for name in names]) + which
+        return _of_sets([[_placed(view, part) for part in name.split(JOINT)] for name in names]) + which
     either = _either(view, names)
     where = _where(view, names)
     if len(names) == 1:
@@ -267,11 +277,17 @@ def _of_sets(sets: Sequence[Sequence[str]]) -> str:
     """The elements that all of several possible sets have, and those that only some have."""
     common = [name for name in sets[0] if all(name in names for names in sets)]
     others = list(dict.fromkeys(name for names in sets for name in names if name not in common))
-    rest = _joined(others, "and")
     if not common:
-        return f"at least one of {rest} is there"
-    is_more = all(len(names) > len(common) for names in sets)
-    return f"{_joined(common, 'and')}; " + (f"also at least one of {rest}" if is_more else f"perhaps also {rest}")
+        return f"at least one of {_joined(others, 'and')} is there"
+    if all(len(names) > len(common) for names in sets):
+        return f"{_joined(common, 'and')}; also at least one of these: {_joined(others, 'or')}"
+    return f"{_joined(common, 'and')}; perhaps also {_joined(others, 'or')}"
+
+
+def _placed(view: Entry, name: str) -> str:
+    """A name with its place on a line in brackets."""
+    place = view["places"].get(name, ())
+    return f"{name} ({place_words(place)} {plain(view['unit'])})" if len(place) == 1 else name
 
 
 def _either(view: Entry, names: Sequence[str]) -> str:
@@ -298,7 +314,8 @@ def _where(view: Entry, names: Sequence[str]) -> str:
         return ""
     if places and len(places) == len(names):  # elements, and not sets of these, with a unit
         if len(names) == 1:
-            return f", at {place_words(places[0])} {plain(view['unit'])}"
+            is_named = place_words([abs(value) for value in places[0]]) in names[0].split()
+            return "" if is_named else f", at {place_words(places[0])} {plain(view['unit'])}"
         if len(places[0]) == 1:
             values = [place[0] for place in places]
             if view["circle"].issuperset(names) and max(arc := along_arc(values).tolist()) > max(values):
@@ -509,7 +526,7 @@ def claims_in_words(document: Entry) -> list[tuple[str, str]]:
                 full = f"The data cannot tell whether this holds: {yes}{shown}"
             case value:
                 opening = "no answer, because "
-                nothing_fits = "nothing in the bank fits these data"
+                nothing_fits = "no explanation considered fits these data"
                 said = f"{nothing_fits if value == 'empty' else why_withheld(document) or UNFIT}."
                 full = ""
         # Within a sentence, but where it opens with the name of a thing.

@@ -33,7 +33,7 @@ from ._assumptions import (
 from ._causes import diagnosis_sentences, likeliest_cause
 from ._fields import claims_in_words
 from ._learnt import learnt_failure, learnt_sentences
-from ._width import is_answered_by_width
+from ._width import error_words, is_answered_by_width
 from ._words import (
     Entry,
     confidence,
@@ -155,12 +155,12 @@ def doubt_sentence(document: Entry, *, is_short: bool = False) -> str:
     if is_short:
         diagnosis = likeliest_cause(document)
     if status in ("EMPTY", "WITHHELD"):
-        where = "at the stated error" if is_answered_by_width(document) else "these data"
-        first = f"Nothing in the bank fits {where}."
+        where = error_words(document) if is_answered_by_width(document) else "these data"
+        first = f"No explanation considered fits {where}."
         if failure := learnt_failure(document):
             return failure
         if status == "WITHHELD":
-            first = "Not even the best explanation in the bank fits these data, so no label is given."
+            first = "Not even the best explanation considered fits these data, so no label is given."
         noise = withheld_by_noise(document)
         if noise and (is_of_scatter(noise) or status == "WITHHELD"):
             first = f"The rows refute {refuted_premises(noise)}, so no label is given."
@@ -192,7 +192,7 @@ def _missing(document: Entry) -> str:
     finding = min(others or gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
     if finding["part"] == "columns" and finding["place"] in element_places(document):
-        sign = f"{finding['place']} in a combination, or with a coefficient, that no explanation in the bank has"
+        sign = f"{finding['place']} in a combination, or with a coefficient, that no explanation considered has"
     elif finding.get("is_own"):
         sign += ", at the best fit itself: its place, width or shape differs, or it has a close neighbour"
     return f"{said} The residuals of the best fit point to {sign} ({probability(finding['p'])})."

@@ -56,8 +56,9 @@ def _endless(fields: list[Entry]) -> str:
     """State the effect of more data on amounts that may be arbitrarily small."""
     data = fields[0]["remedies"][0]["data"]
     return (
-        f"{listed([field['field'] for field in fields])}: 4 times the {data} would about halve the amount that may be "
-        f"there. No number of {data} shows that nothing is there, unless `absence_threshold` states a least amount."
+        f"{listed([field['field'] for field in fields])}: with 4 times the {data}, the most that may be there would be "
+        f"about half as much. No number of {data} shows that nothing is there, unless `absence_threshold` states a "
+        f"least amount."
     )
 
 
@@ -67,7 +68,7 @@ def _units(fact: Entry) -> str:
     if not fact["is_shared"]:
         rest = "." if is_enough else f", and m{more}"
         return (
-            "To tell elements apart that are kept together, set half of the level aside for them, `[elements] "
+            "To tell elements apart that are kept together, spend half of the error probability on that, `[elements] "
             f"replicate_share = 0.5`{rest}"
         )
     if is_enough:

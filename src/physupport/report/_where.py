@@ -6,7 +6,19 @@ from math import dist
 from typing import final
 
 from ..banks import JOINT, TURN, along_arc, wrapped
-from ._words import Entry, above, below, cells_of, circle_of, has_places, number, places_of, plain, unit_of
+from ._words import (
+    Entry,
+    above,
+    below,
+    cells_of,
+    circle_of,
+    coordinate_names,
+    has_places,
+    number,
+    places_of,
+    plain,
+    unit_of,
+)
 
 
 @final
@@ -35,21 +47,35 @@ class Where:
         return self.left / self.total
 
     @property
+    def is_news(self) -> bool:
+        """False of single elements of which none is excluded."""
+        return self.has_sets or self.left < self.total
+
+    @property
     def words(self) -> str:
         """One sentence, with ends rounded outwards; without a unit, as atomic numbers are, nothing has a centre."""
-        sets = f"{self.n_sets} sets of elements are left, at " if self.has_sets else ""
-        count = f"{self.left} of {self.total} places{'' if sets else ' are left'} ({number(100.0 * self.share, 2)} %)"
+        sets = f"{self.n_sets} combinations are possible, made of " if self.has_sets else ""
+        noun = "places" if self.unit else "elements"
+        count = f"{self.left} of {self.total} {noun}{'' if sets else ' are possible'}"
         if not self.unit:
             return f"{plain(self.field)}: {sets}{count}."
-        spans = [f"{below(low)} to {above(high)}" for low, high in self.extents]
-        axes = spans[0] if len(spans) == 1 else f"({'; '.join(spans)})"
-        middle = ", ".join(map(number, self.centre))
-        middle = middle if len(self.centre) == 1 else f"({middle})"
+        spans = [below(low) if low == high else f"{below(low)} to {above(high)}" for low, high in self.extents]
+        axes = [f"{name} {span}".lstrip() for name, span in zip(self._names, map(_true_minus, spans), strict=True)]
+        middle = [f"{name} {number(value)}".lstrip() for name, value in zip(self._names, self.centre, strict=True)]
         unit = plain(self.unit)
         return (
-            f"{plain(self.field)}: {sets}{count}, "
-            f"from {axes} {unit}, centred at {middle} {unit}, next to {plain(self.nearest)}."
+            f"{plain(self.field)}: {sets}{count}, {', '.join(axes)} {unit}; centre {', '.join(middle)} {unit}, "
+            f"where the nearest place is {plain(self.nearest)}."
         )
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of the coordinates; of one alone none."""
+        return coordinate_names(len(self.extents), "") if len(self.extents) > 1 else [""]
+
+
+def _true_minus(text: str) -> str:
+    return text.replace("-", "−")
 
 
 def where_of(document: Entry) -> tuple[Where, ...]:

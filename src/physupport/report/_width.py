@@ -63,7 +63,9 @@ def read_error(staircase: Entry) -> tuple[float, str] | None:
         return None
     twice = min(2.0 * fitting[0], steps[-1]["most"])
     stated = stated_error(staircase)
-    return (stated, "the stated error") if stated >= twice else (twice, "twice the smallest error that fits")
+    return (
+        (stated, "the stated error") if stated >= twice else (twice, "twice the smallest error at which something fits")
+    )
 
 
 class Reach(NamedTuple):
@@ -130,12 +132,23 @@ def width_sentences(document: Entry) -> tuple[str, ...]:
 
 def _lead(document: Entry, read: tuple[float, str], empty: float) -> str:
     """Say that nothing fits at the stated error, and at which error the answers that follow are read."""
+    where = error_words(document)
+    if empty > stated_error(document["staircase"]):
+        where += f", nor if responses are right {_within(document, empty)}"
+    first = next(step["least"] for step in steps_of(document) if not _is_empty(step))
+    return (
+        f"Nothing fits {where}; something fits from about {_size(document, first)} on. At "
+        f"{'twice that error' if read[0] > first else 'that error'}, {_size(document, read[0])}:"
+    )
+
+
+def error_words(document: Entry) -> str:
+    """The stated error of the responses, as the end of a sentence on what fits there."""
     stated = stated_error(document["staircase"])
+    if stated == 0.0:
+        return "if responses are exact"
     is_unit = document["staircase"]["scale"] == "stated"
-    said = "at the stated error" if is_unit else f"at the stated error, {_size(document, stated)}"
-    said = "exact responses" if stated == 0.0 else said
-    beyond = f", nor if responses are right {_within(document, empty)}" if empty > stated else ""
-    return f"Nothing fits {said}{beyond}. At an error of {_size(document, read[0])}, {read[1]}:"
+    return "at the stated error" if is_unit else f"at the stated error, {_size(document, stated)}"
 
 
 def is_answered_by_width(document: Entry) -> bool:

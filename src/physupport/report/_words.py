@@ -337,7 +337,7 @@ NUMBERS = {
 BELOW_THRESHOLD = "nothing there, or nothing as strong as the threshold, by every explanation still possible"
 
 STATUSES = {
-    "REPORT": "certified",
+    "REPORT": "every answer is settled",
     "ABSTAIN": "left open as a whole",
     "EMPTY": "no explanation survives",
     "WITHHELD": "labels withheld",

@@ -199,11 +199,9 @@ def test_a_map_has_every_element_at_its_place_under_its_state(details, result):
     assert (1.09, -1.0) in points(axes, absent)
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["A", "B"]
     labels = [field.label.replace("_", "\n").lower() for field in result.report.fields]
-    assert texts(axes) == ["nothing", *labels]
+    assert texts(axes) == ["nothing", "–", *labels]
     plug_in = [each.cell for each in result.plug_in]
-    assert points(axes, "point-valued method") == [
-        (PLACES[IDS.index(cell[0])][0], -i) for i, cell in enumerate(plug_in)
-    ]
+    assert points(axes, "best fit") == [(PLACES[IDS.index(cell[0])][0], -i) for i, cell in enumerate(plug_in)]
 
 
 def test_two_coordinates_make_a_plane(details):
@@ -233,7 +231,7 @@ def test_an_empty_profile_shows_everything_excluded(details):
     axes = plot_map(nothing)
     assert len(points(axes, "excluded")) == 6
     assert points(axes, "kept") == points(axes, "not asked") == []
-    assert texts(axes)[1:] == ["empty", "empty"]
+    assert texts(axes)[1:] == ["–", "empty", "empty"]
     assert_inside(plot_elements(nothing, field="B"))
 
 

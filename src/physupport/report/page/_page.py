@@ -31,6 +31,7 @@ from .._words import (
     margin,
     number,
     says,
+    sentence_of,
     settings,
     unit_of,
 )
@@ -110,7 +111,7 @@ def _environment() -> "Environment":
     )
     filters = (
         channels, choices, counted, figures, glossed, label_sign, line_key, listed, margin, number, says, settings,
-        term,
+        sentence_of, term,
     )  # fmt: skip
     environment.filters.update({function.__name__: function for function in filters})
     environment.globals.update(

@@ -43,7 +43,7 @@ from .._words import (
 )
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
-from ..pictures._map import nothing_there
+from ..pictures._map import NEVER_ABSENT, nothing_there
 from ._svg import svg, tag
 
 _MOST_ANSWERS = 6  # that stand at the top
@@ -109,10 +109,14 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "truth_is": where_truth_is(protocol),
         "fields": fields,
         "tally": _tally(fields),
+        "shown": {part["state"] for field in fields for part in (*field["elements"], field["absent"]) if part},
+        "never_absent": NEVER_ABSENT
+        if len({field["absent"] is None for field in fields if field["elements"]}) > 1
+        else "",
         "is_long": len(fields) > _MOST_PRINTED,
         "stairs": _twice("stairs", pictures.staircase_picture, report["staircase"]) if "staircase" in report else None,
         "maps": _maps(fields),
-        "where": [where.words for where in where_of(report) if where.n_sets > 1],
+        "where": [where.words for where in where_of(report) if where.n_sets > 1 and where.is_news],
         "amounts": _twice("amounts", pictures.amounts_picture, amounts_of(report)) if amounts_of(report) else None,
         "no_amounts": missing_sentence(report),
         "learnt": _twice("learnt", lambda facts, room: pictures.learnt_picture(facts, report["fields"], room), learnt)
@@ -198,10 +202,11 @@ def _parts(elements: Sequence[Entry], absent: Entry | None, room: int) -> list[d
 def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Count how often each label occurs, in the order of the labels."""
     counts = Counter(field["label"] for field in fields)
+    plain = {field["label"]: in_words(field["label"], {}, has_places=has_places(field)) for field in fields}
     has_threshold = any(field["label"] == "ABSENT" and field["absence_threshold"] is not None for field in fields)
     glosses = LABELS | ({"ABSENT": BELOW_THRESHOLD} if has_threshold else {})
     return [
-        {"label": label, "kind": kind_of(label), "gloss": gloss, "count": counts[label]}
+        {"label": label, "kind": kind_of(label), "plain": plain[label], "gloss": gloss, "count": counts[label]}
         for label, gloss in glosses.items()
         if counts[label]
     ]
@@ -260,7 +265,7 @@ GLOSSARY = {
     "ADMISSIBLE": "tested and not rejected: the data may have arisen in this way.",
     "REJECTED": "contradicted by the data at the stated level.",
     "INDETERMINATE": "the arithmetic could not decide, so the explanation is not rejected.",
-    "bank": "the list of all explanations that were considered, fixed beforehand. What is not in it cannot be found.",
+    "bank": "the list of the explanations considered, fixed beforehand. What is not in it cannot be found.",
     "certificate": "the reason why a label is safe: it holds for everything still possible, or the data contradict it.",
     "checkpoint": "a number of rows after which the evidence is looked at.",
     "coherence": "how alike two responses are: 0 is not at all, 1 cannot be told apart.",
@@ -272,7 +277,7 @@ GLOSSARY = {
     "log evidence": "how strongly the rows contradict an explanation; it is rejected from the threshold on.",
     "margin": "by how much an explanation misses the threshold of rejection; above 0 it is rejected.",
     "not asked": "not tested, and therefore possible: the budget was spent first, or the label was already settled.",
-    "point-valued method": "a method that takes its best explanation for the truth, as a best fit does.",
+    "best fit": "the explanation that fits best; a method that reports it alone takes it for the truth.",
     "response": "what the instrument shows of an element.",
     "setting": "values of what is uncertain about the instrument.",
     "witness": "a tested explanation that is not rejected and rules out a finer label.",

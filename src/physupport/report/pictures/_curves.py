@@ -169,7 +169,7 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
     largest = steps[-1]["most"]
     lanes = _lanes(steps)
     shown = lanes[:_MOST_LANES]
-    name = f"error of the responses, {_SCALES[staircase['scale']]}"
+    name = f"error of the responses {_SCALES[staircase['scale']]}"
     horizontal = bent(steps[0]["least"], largest, _BEND, room.n_ticks, name=name, has_grid=True)
     ticks = [Tick(-i, shortened(name), name) for i, (_, _, name) in enumerate(shown)]
     vertical = Axis(0.5 - len(shown), 0.6, ticks, is_named=True)
@@ -177,7 +177,10 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
     stated = (stated_error(staircase), "the stated error")
     read = read_error(staircase) or stated
     lines = {"threshold": read} | ({} if read == stated else {"stated": stated})
-    keys = [Key(role, words) for role, (error, words) in lines.items() if error > 0.0]
+    keys = [Key("fit", "possible")] if shown else []
+    if any(below < least for below, least, _ in shown):
+        keys.append(Key("leader", "becomes possible somewhere along this line"))
+    keys += [Key(role, words) for role, (error, words) in lines.items() if error > 0.0]
     marks = [Mark("line", role, (error, error), ends, depth=1) for role, (error, _) in lines.items() if error > 0.0]
     for i, (below, least, name) in enumerate(shown):
         marks.append(Mark("line", "leader", (below, least), (-i, -i), depth=1))
@@ -194,11 +197,11 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
 
 # The unit of an error, by its scale.
 _SCALES = {
-    "peak": "of the largest value",
-    "value": "of the value in each channel",
-    "angle": "sine of the angle",
-    "noise": "variance of the noise, over the least that is left along the sources",
-    "stated": "in units of the stated one",
+    "peak": "as a share of their largest value",
+    "value": "as a share of their value in each channel",
+    "angle": "as the sine of an angle",
+    "noise": "as the variance of the noise, over the least that is left along the sources",
+    "stated": "in units of the stated error",
 }
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, groupby, pairwise
 from typing import Any
 
 from ...banks import JOINT
-from .._words import Entry, counted, grouped, kind_of, label_words, listed, shortened
+from .._words import Entry, counted, grouped, has_places, in_words, kind_of, label_words, listed, shortened
 from ._model import (
     COLUMN,
     COMPACT,
@@ -69,7 +69,7 @@ def map_picture(fields: Sequence[Entry], room: Room, pair: tuple[int, int] = (0,
     size, margins, panel = _plane(fields, names, room, pair) if is_plane else _lanes(fields, names, room)
     note = f" Drawn are the coordinates {names[pair[0]]} and {names[pair[1]]}." if len(names) > 2 else ""
     keys = [Key(sign_of(state), state, kind="points") for state in reversed(STATES)]
-    keys += [Key("plug-in", "point-valued method", kind="points")] if any(entry["plug_in"] for entry in fields) else []
+    keys += [Key("plug-in", "best fit", kind="points")] if any(entry["plug_in"] for entry in fields) else []
     title = f"Elements that are left in {counted(len(fields), 'field')}"
     return Picture(title, _description(fields) + note, size, margins, panel, keys=keys, is_equal=is_plane)
 
@@ -88,9 +88,9 @@ Point = tuple[str, float, float, str]  # state or plug-in, x, y, and the hint
 
 
 def _points(entry: Entry, placed: Iterable[tuple[float, float, Entry]], prefix: str = "") -> Iterator[Point]:
-    """The sign of every element at its place, and a triangle where a point-valued method says that it is there."""
+    """The sign of every element at its place, and a triangle where a best fit would say that it is there."""
     plug_in = entry["plug_in"] or {"label": "", "cell": ()}
-    said = f"A point-valued method: {plug_in['label']} {listed(plug_in['cell'])}".rstrip()
+    said = f"A best fit would say: {plug_in['label']} {listed(plug_in['cell'])}".rstrip()
     for x, y, element in placed:
         counts = f"explanations not rejected {element['n_kept']}, not tested {element['n_not_asked']}"
         yield element["state"], x, y, f"{prefix}{element['id']}: {element['state']}; {counts}"
@@ -138,13 +138,19 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
                   for tick in ticks]  # fmt: skip
     at = columns["label"] if not room.is_paper or any(entry["absent"] for entry in fields) else 1.04
     marks += [
-        Mark("label", kind_of(entry["label"]), (at,), (-i,), (entry["label"],), "x", lift=lift)
+        Mark("label", kind_of(entry["label"]), (at,), (-i,), (_label(entry, room),), "x", lift=lift)
         for i, entry in enumerate(fields)
     ]
     down = lift / 2 / step
     vertical = Axis(0.5 - n + down, 0.5 + down, ticks if room.is_paper else (), is_named=True)
     margins = columns["left"], columns["right"], _TOP, _BOTTOM
     return (room.width, _TOP + _BOTTOM + step * n), margins, Panel(horizontal, vertical, marks, is_dense)
+
+
+def _label(entry: Entry, room: Room) -> str:
+    """The label in plain words; on paper, or where there are none, its code."""
+    said = in_words(entry["label"], entry.get("numbers", {}), has_places=has_places(entry))
+    return entry["label"] if room.is_paper else said or entry["label"]
 
 
 def _listed(placed: Sequence[Sequence[tuple[float, Any]]], room: Room) -> list[Tick]:
@@ -192,12 +198,17 @@ def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: b
     return texts
 
 
+NEVER_ABSENT = "every explanation considered has something there"
+
+
 def _nothing(fields: Sequence[Entry], x: float) -> list[Mark]:
     """A column beside the axes: whether the data allow that nothing is there."""
     absent = [(-i, entry) for i, entry in enumerate(fields) if entry["absent"] is not None]
     heading = [words("axis-text", x, 1.0, "nothing", anchor="middle", shares="xy", lift=6.0)] if absent else []
     points = (point for y, entry in absent for point in _points(entry, [(x, y, nothing_there(entry["absent"]))]))
-    return [*heading, *_signs(points, "x")]
+    others = [-i for i, entry in enumerate(fields) if entry["absent"] is None] if absent else []
+    dashes = [words("axis-text", x, y, "–", NEVER_ABSENT, anchor="middle", shares="x") for y in others]
+    return [*heading, *dashes, *_signs(points, "x")]
 
 
 def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tuple[int, int]) -> tuple[Any, Any, Panel]:
@@ -361,7 +372,7 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
     horizontal = counting(1.02 * max(1, *both), room.n_ticks, name="explanations, not rejected + not tested")
     panel = Panel(horizontal, Axis(0.5 - len(parts), 0.6, ticks, is_named=True), marks)
     keys = [Key("bar-not-asked", "not asked", kind="bars"), Key("bar-kept", "kept", kind="bars")]
-    keys += [Key("plug-in", "point-valued method", kind="points")] if entry["plug_in"] else []
+    keys += [Key("plug-in", "best fit", kind="points")] if entry["plug_in"] else []
     heading = ": ".join(filter(None, (shortened(entry["field"]), label_words(entry["label"]))))
     description = f"Elements {listed([part['id'] for part in parts])}."
     title = f"Explanations behind the elements of {entry['field']}"

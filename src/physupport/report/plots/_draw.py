@@ -161,7 +161,7 @@ def _ink(*classes: str) -> str:
 
 
 def _points(axes: "Axes", mark: Mark, is_dense: bool) -> None:
-    name = "point-valued method" if mark.role == "plug-in" else mark.role.replace("-", " ")
+    name = "best fit" if mark.role == "plug-in" else mark.role.replace("-", " ")
     axes.plot(mark.xs, mark.ys, label=name, clip_on=False, transform=_place(axes, mark), zorder=mark.depth,
               **_sign_style(mark.role, is_dense))  # fmt: skip
 

@@ -26,7 +26,7 @@ def plot_map(
 
     A lane for each field above the common coordinate; elements without coordinates stand in the order of the library.
     With two or more coordinates, the plane of two of them, the first ones unless given.  A disc is kept, a ring not
-    asked, a cross excluded, and a triangle points to what a point-valued method would say.  fields: all that have
+    asked, a cross excluded, and a triangle points to what a best fit would say.  fields: all that have
     elements, unless given.
     """
     entries = _with_elements(_document(result), fields)
