@@ -75,7 +75,7 @@ def test_the_three_ways_of_saying_nothing_fine_say_why_and_what_would_change_it(
     assert ambiguous.fields[1].label is Label.SUPPORT_AMBIGUOUS
     assert "cannot tell whether anything is there. To decide" in ambiguous.fields[1].sentence
     assert cut.status == "ABSTAIN"
-    assert "budget of 2 queries is spent. A larger one may settle" in cut.sentence
+    assert "budget of 2 queries is spent. A larger budget may settle" in cut.sentence
     assert cut.fields[1].sentence.startswith("Region C: open; possible is C1 (not tested) or nothing (not tested).")
 
 

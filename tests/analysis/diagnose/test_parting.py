@@ -41,7 +41,7 @@ def test_times_the_data_are_the_evidence_that_is_missing_over_the_divergence():
     assert (fact["channels"]["first"], fact["channels"]["n"]) == ("22", 1)
     said = details.remedies[0]
     assert said.startswith("About ")
-    assert " times the rows in all would be expected to distinguish " in said
+    assert " times the rows in all would be expected to part " in said
     assert said.endswith("half of their difference lies in channel 22.")
 
 
