@@ -424,7 +424,7 @@ def test_with_its_project_a_report_that_does_not_test_the_noise_is_refused(tmp_p
     response = '{ kind = "peak", axis = { from = 0, to = 1, count = 16 }, width = 0.12 }'
     (tmp_path / "project.toml").write_text(
         'level = 0.05\n[data.deployment]\nfile = "rows.npy"\nchannels = 1\nlaw = "gaussian"\nnoise = 0.5\n'
-        f'[elements]\nfile = "elements.csv"\ncoordinates = ["x"]\nresponse = {response}\n'
+        f'[elements]\nfile = "elements.csv"\ncoordinates = ["x"]\nexact = true\nresponse = {response}\n'
         "[regions.line]\ntolerance = 0.05\n"
     )
     project = load_project(tmp_path / "project.toml")

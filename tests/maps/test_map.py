@@ -341,8 +341,8 @@ def test_sentences_of_the_second_layer_say_what_holds_for_the_map(protocol, mapp
     number = mapped.about["share"]["statements"]
     assert states.sum() == number > 10
     told = mapped.sentence(index, share=True)
-    assert f"One of {number} signals of which something is stated" in told
-    assert told.endswith("the expected share of false ones is at most 0.2.")
+    assert f"One of {number} signals with a statement" in told
+    assert told.endswith("their expected share of false ones is at most 0.2.")
     assert told.startswith("axis: ")
     assert mapped.sentence(other, share=True).startswith("No statement on this signal if at most 0.2")
     alone = map_signals(image[0], replace(protocol, rate=None), tmp_path / "out")

@@ -76,7 +76,7 @@ def test_the_command_prints_a_line_for_every_judge(project):
     answer = CliRunner().invoke(app, ["plan", "--project", str(project)])
     assert answer.exit_code == 0
     assert "simulation: would leave" in answer.stdout
-    assert "No row of the data was used" in " ".join(answer.stdout.split())
+    assert "Only the number of data rows was used, not their values." in " ".join(answer.stdout.split())
     answer = CliRunner().invoke(app, ["plan", "--project", str(project), "--json"])
     assert json.loads(answer.stdout)[0]["judge"] == "simulation"
 
@@ -131,7 +131,7 @@ SAID = {
         ["the strengths and the noise of the file.", "it names evidence"],
         ["--strength", "0.1"],
     ),
-    "judge left out": ((('judge = "evidence"\n', ""),), ["unless it names one, this is evidence"], ["it names evid"]),
+    "judge left out": ((('judge = "evidence"\n', ""),), ["without that, the run takes evidence"], ["it names evid"]),
     "noise known": (GAUSSIAN, ["coefficients of 1 (--strength) and the noise of the file."], ["0.1", "strengths"]),
     "noise unknown": (OPEN, ["noise of deviation 0.1 where the file leaves it open."], ["noise of the file"]),
     "background": ((*OPEN, ("[elements]", "[background]\npolynomial = 1\n[elements]")), [" and no background."], []),
@@ -160,7 +160,7 @@ def test_what_is_said_of_a_comparison_fits_the_project(name, compared):
     _, notes = compared(*changes)
     assert all(part in notes for part in said), notes
     assert not any(part in notes for part in (*unsaid, "conformal")), notes
-    assert "No row of the data was used, only their number." in notes
+    assert "Only the number of data rows was used, not their values." in notes
 
 
 def test_judges_that_cannot_be_asked_say_why_in_words_that_are_true_of_these_rows(compared):
@@ -179,10 +179,11 @@ def test_the_judge_of_the_file_is_compared_with_the_options_of_the_file(compared
     """A single row cannot be divided; noise that is added can split it, and the file says so."""
     fission = ('law = "gaussian"', 'law = "gaussian"\nsplit = "fission"')
     named = ("seed = 3", 'seed = 3\njudge = "evidence"')
-    forecasts, notes = compared(*GAUSSIAN, fission, named, rows=1)
+    exact = ("[elements]", "[elements]\nexact = true")  # cells have evidence only
+    forecasts, notes = compared(*GAUSSIAN, exact, fission, named, rows=1)
     assert forecasts["evidence"].kept is not None
     assert "it names evidence" in notes
-    plain, _ = compared(*GAUSSIAN, rows=1)
+    plain, _ = compared(*GAUSSIAN, exact, rows=1)
     assert "data.deployment.split must not be 'rows'" in plain["evidence"].why
 
 

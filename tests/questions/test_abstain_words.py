@@ -13,7 +13,7 @@ from physupport.verify import verify
 
 ADMISSIBLE, REJECTED = 0, 1
 SPLIT = "Some admissible explanations contain it and others do not, so no query can show presence or absence"
-APART = "elements there that lie farther apart than the tolerance, so no query can make it FINE."
+APART = "elements that lie farther apart than the tolerance, so no query can make it FINE."
 
 
 def field(columns, rule, codes, budget=1.0, strengths=None):
@@ -39,7 +39,7 @@ def test_witnesses_apart_rule_out_fine(budget):
     found, said = field({"A": ["a", "b", "c"]}, RegionRule(asks=("fine",)), [ADMISSIBLE] * 3, budget)
     assert said.label == "ABSTAIN"
     assert APART in said.sentence
-    assert ("A larger one may settle what is open, if the data allow a label" in found.sentence) == (budget == 2)
+    assert ("A larger budget may settle what is open, if the data allow a label" in found.sentence) == (budget == 2)
 
 
 def test_where_nothing_contradicts_the_budget_is_the_reason():
@@ -66,7 +66,7 @@ def test_a_weak_witness_leaves_absence_under_a_threshold_open():
 def test_a_known_spread_is_one_number():
     places = Resolution(np.arange(2), 1.0 - np.eye(2), np.zeros(2), 0.1, 2.0)
     seal = AnalysisProtocol(places, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.zeros(2, dtype=np.uint8)))
-    assert "together with the proposal, spreads 1." in report(seal, seal.run()).fields[0].sentence
+    assert "the remaining explanations and the proposal spreads 1." in report(seal, seal.run()).fields[0].sentence
 
 
 def test_rules_that_the_bank_alone_decides_are_found():

@@ -156,7 +156,7 @@ def test_a_report_has_the_noise_of_the_library_and_verifies():
         reports.append(PhysicalSupport(bank, {"line": 0.5}, calibration=None, deployment=plan).fit().report(rows))
     assert reports[0].fields[0].cell == ()
     assert reports[1].fields[0].cell == ("b",)
-    assert "counted itself" in reports[1].text()
+    assert "whose noise is allowed for" in reports[1].text()
     assert reports[1].staircase()[0]["fields"][0]["label"] == "FINE"
     assert verify(reports[1].json(), {"deployment": rows}).is_verified
 
