@@ -49,9 +49,9 @@ LABELS = {
     # One pixel of the image, near the middle of a grain of natural calcite.
     "Minerals and wafers in a Raman image": {"sample": "FINE"},
     # True are 0.263, which has a near neighbour at 0.305, and 0.507; an amplitude may be as small as it likes.
-    "Sources of a learnt dictionary": {"0.2528 to 0.2757": "GROUP", "0.5042 to 0.5095": "FINE"}
+    "Sources of a learnt dictionary": {"0.2581 to 0.2695 m": "GROUP", "0.5053 to 0.5083 m": "FINE"}
     | dict.fromkeys(
-        ["0.1010 to 0.1077", "0.2920 to 0.3147", "0.7000 to 0.7048", "0.8587 to 0.8630"], "SUPPORT_AMBIGUOUS"
+        ["0.1023 to 0.1062 m", "0.2992 to 0.3087 m", "0.7010 to 0.7038 m", "0.8597 to 0.8621 m"], "SUPPORT_AMBIGUOUS"
     ),
 }
 
