@@ -95,8 +95,8 @@ def changed_copy(tmp_path_factory):
 @pytest.mark.parametrize(
     ("kind", "found"),
     [
-        ("without", r"which cannot \(ModuleNotFoundError.*physupport"),
-        ("changed", r"with digest of its sources \w{12} instead of \w{12}\."),
+        ("without", r"but .* cannot \(ModuleNotFoundError.*physupport"),
+        ("changed", r"differs in its digest of its sources \w{12} instead of \w{12}\."),
     ],
 )
 def test_a_worker_with_another_program_is_refused_beside_one_that_is_the_same(
@@ -124,7 +124,7 @@ def test_a_scheduler_without_workers_is_refused_in_words(bank, empty_cluster, tm
     monkeypatch.setattr(_map, "_WORKERS", 1)
     rows, _ = bank.signals(np.repeat([0.0, 8.0], 15), seed=9)
     protocol = MapProtocol(bank.judge, bank.question, level=0.1)
-    start = re.escape(f"not none. Start one with: dask worker {empty_cluster}")
+    start = re.escape(f"but there is none. Start one with: dask worker {empty_cluster}")
     with pytest.raises(MisuseError, match=f"scheduler must have a worker within 1 seconds, {start}"):
         map_signals(rows, protocol, tmp_path / "out", scheduler=empty_cluster)
 
