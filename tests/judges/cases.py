@@ -3,7 +3,9 @@
 A file `test_by_name.py` beside this one gives cases of its judge as `CASES`, made with the functions below.
 """
 
+from functools import reduce
 from importlib import import_module
+from operator import or_
 from pathlib import Path
 
 import numpy as np
@@ -154,5 +156,8 @@ def asked_map(bank):
     return RegionalMap(bank_regions(bank), rules)
 
 
-for _path in sorted(Path(__file__).parent.glob("test_by_*.py")):
-    CASES |= import_module(f"tests.judges.{_path.stem}").CASES
+def every_case():
+    """The cases of the package and of the tests of each judge, which import this module: load them when asked."""
+    paths = sorted(Path(__file__).parent.glob("test_by_*.py"))
+    given = [import_module(f"tests.judges.{path.stem}").CASES for path in paths]
+    return reduce(or_, given, CASES)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.judges.cases import CASES, PLACES, asked_map
+from tests.judges.cases import PLACES, asked_map, every_case
 
 from physupport._errors import MisuseError
 from physupport.aeb import EndpointPolicy, FixedOrder, RandomOrder, RegionalPolicy
@@ -19,6 +19,8 @@ from physupport.laws import LAWS
 from physupport.questions import Claim, RegionalMap, RegionRule, Resolution
 from physupport.report import document_hash
 from physupport.verify import verify
+
+CASES = every_case()
 
 
 def asked_claims(bank):

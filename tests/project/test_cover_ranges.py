@@ -167,7 +167,7 @@ def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
     )
     assert f"{told} at most 10" in page
     # Ranks among draws are no evidence, and hold for the rows at hand alone.
-    assert "Margin: how near the judge is to rejecting" in page
+    assert "Margin: how near the judge is to rejecting. An explanation" in page
     assert "log evidence minus threshold" not in page
     assert "at all checkpoints together" not in page
 

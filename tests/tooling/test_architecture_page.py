@@ -108,6 +108,29 @@ def test_there_is_an_example_for_each_thing_that_can_be_new():
     assert [name for name, _ in SHOWN] == [f"try_{kind}.py" for kind in kinds]
 
 
+def test_the_cases_of_a_judge_are_made_with_those_of_all(tmp_path):
+    """Whether the tests of the judge are loaded alone, or all cases with them."""
+    home = tmp_path / "tests" / "judges"
+    home.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "judges" / "cases.py", home)
+    source = "from tests.judges.cases import scored\nCASES = {'mine': lambda: scored('mean', None)}\n"
+    (home / "test_by_mine.py").write_text(source)
+    alone = "from tests.judges.test_by_mine import CASES; print(*CASES)"
+    together = "from tests.judges.cases import every_case; print('mine' in every_case(), len(every_case()) > 1)"
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{PACKAGE.parent}"}
+    for statement, output in ((alone, "mine\n"), (together, "True True\n")):
+        run = subprocess.run(
+            [sys.executable, "-c", statement],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.stderr == ""
+        assert run.stdout == output
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "output"), SHOWN, ids=[name for name, _ in SHOWN])
 def test_the_one_file_of_an_extension_is_enough(script, output, folder):

@@ -42,6 +42,7 @@ from ..judges import (
     VerdictCache,
     Verdicts,
     best_explanation,
+    check_laws,
     contradiction,
 )
 from ..laws import Opponent, check_cover, check_mixes, check_sets, opponents_of
@@ -118,7 +119,13 @@ class AnalysisProtocol:
             for law in laws:
                 check_sets(law, self.bank)
                 check_mixes(law, self.bank)
+            if laws:
+                check_laws(self.judge, laws)
             object.__setattr__(self, "judge", self.judge.completed(self.bank, laws))
+            if not self.judge.has_facts and self.judge.unrejectable(self.bank, self.run_level) is not None:
+                rule = "have `has_facts` beside `unrejectable`"
+                remedy = "Its `facts` say `is_withheld` where nothing else is possible."
+                raise MisuseError("judge", rule, Clause("it has none"), remedy)
 
     @property
     def run_level(self) -> float:

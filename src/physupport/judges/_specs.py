@@ -208,6 +208,7 @@ class JudgeSpec:
         """(M,) True for explanations that no data make this judge reject; None if there are none (default).
 
         They are always possible, so that they carry no label: where nothing else is possible, none is given.
+        A protocol refuses a judge that has some and no facts, which would say so (`is_withheld`).
         """
         return None
 

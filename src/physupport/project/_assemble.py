@@ -11,7 +11,7 @@ from .._typing import Array, Field
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, RegionalView, bank_regions, library_bank, point_distances, product_grid
 from ..io import Table, as_complex
-from ..judges import JudgeSpec, check_laws, make_judge
+from ..judges import JudgeSpec, make_judge
 from ..judges.conformal import Replicates
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
@@ -266,23 +266,24 @@ def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Tabl
     plans = project_plans(project, physical, bank)
     project.channels.check_named(project.name)
     judge = project_judge(project, plans["deployment"].law, replicates)
-    _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
-    check_left_out(project, question, judge)
     if settings.policy is not None and settings.policy not in question.policies:
         raise project.misuse("policy", f"be one of {', '.join(question.policies)} here", repr(settings.policy))
-    protocol = AnalysisProtocol(
-        question=question,
-        policy=named_policy(settings.policy, question, settings.seed),
-        level=settings.level,
-        budget=settings.budget,
-        bank=bank,
-        streams=plans,
-        seed=settings.seed,
-        stop=settings.stop,
-        judge=judge,
-        cover=physical.cover,
-        window=project.channels.window_facts,
-    )
+    with misuse_named(project.name):
+        protocol = AnalysisProtocol(
+            question=question,
+            policy=named_policy(settings.policy, question, settings.seed),
+            level=settings.level,
+            budget=settings.budget,
+            bank=bank,
+            streams=plans,
+            seed=settings.seed,
+            stop=settings.stop,
+            judge=judge,
+            cover=physical.cover,
+            window=project.channels.window_facts,
+        )
+    _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
+    check_left_out(project, question, judge)
     is_usual = replicates is None and law_named(settings.data.deployment.law).usual_judge == Law.usual_judge
     chosen = (
         ()
@@ -340,9 +341,7 @@ def project_judge(project: Project, law: Law, replicates: Replicates | None) -> 
 def _check_judge(
     project: Project, judge: JudgeSpec, plans: Mapping[str, StreamPlan], n_rows: Mapping[str, int]
 ) -> None:
-    """Refuse a judge that does not take these laws, or not so many rows, or that would have nothing to tell of."""
-    with misuse_named(project.name):
-        check_laws(judge, [plan.law for plan in plans.values()])
+    """Refuse a judge that does not take so many rows, or that would have nothing to tell of."""
     for name, plan in plans.items():
         with named_by_key(project, f"data.{name}"):
             judge.check_rows(plan.law, n_rows[name])

@@ -10,7 +10,7 @@ import numpy as np
 from .._checks import check_count, check_open
 from .._errors import MisuseError, misuse_named
 from ..analysis import AnalysisProtocol
-from ..judges import JUDGES, Verdict, check_laws, make_judge
+from ..judges import JUDGES, Verdict, make_judge
 from ._assemble import JUDGE_KEYS, Assembled
 
 # Explanations that every judge is asked about: all of a small bank, as many of a larger one.
@@ -89,13 +89,11 @@ def _forecast(assembled: Assembled, kind: str, data: list[tuple[int, Rows]]) -> 
     try:
         with misuse_named(lambda name: JUDGE_KEYS.get(name, name)):
             judge = protocol.judge if kind == protocol.judge.kind else make_judge(kind, {})
-            check_laws(judge, [plan.law for plan in plans.values()])
+            asked = replace(protocol, judge=judge)
             for name, plan in plans.items():
                 judge.check_rows(plan.law, len(data[0][1][name]))
             start = process_time()
-            runs = [
-                _left(replace(protocol, judge=judge, seed=seed), rows, truth) for seed, (truth, rows) in enumerate(data)
-            ]
+            runs = [_left(replace(asked, seed=seed), rows, truth) for seed, (truth, rows) in enumerate(data)]
     except MisuseError as error:
         return JudgeForecast(kind, len(data), why=str(error))
     kept, elements, extents, is_kept, fields = zip(*runs, strict=True)

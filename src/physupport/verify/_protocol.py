@@ -12,7 +12,7 @@ from .._codec import Hash, Node, Refusal, check_form, check_written
 from .._errors import MisuseError
 from .._typing import BoolArray
 from ..banks import Bank, Cover
-from ..judges import JUDGES, JudgeSpec, decoded
+from ..judges import JUDGES, JudgeSpec, check_laws, decoded
 from ..laws import Law, check_cover, check_sets, decode_law, decode_opponent
 
 # Policies of this package; one of the author's own may describe itself as it likes.
@@ -82,6 +82,10 @@ def bank_findings(document: Node, bank: Bank, judge: JudgeSpec | None, laws: Seq
         if not all(0 <= part["law"].get("key", 0) < law.n_keys(bank) for part in parts):
             yield f"the numerator of {name} lies outside the bank"
     if judge is not None and streams:
+        try:
+            check_laws(judge, laws)
+        except MisuseError as error:
+            yield f"the judge does not take the laws of the streams: {error}"
         # Such as the test of a stated noise.
         frozen = judge.encode()
         completed = judge.completed(bank, laws).encode()
@@ -116,10 +120,14 @@ def withheld_findings(document: Node, judge: JudgeSpec | None, bank: Bank | None
     """Labels that are given, or not, otherwise than the facts of the judge and what it can reject allow."""
     gate = document["gate"]
     level = document["protocol"]["level"]
-    if judge is None or not gate:
+    if judge is None:
         return
     stuck = None if bank is None else judge.unrejectable(bank, level)
     rests = stuck is not None and bool(possible.any()) and bool(stuck[possible].all())
+    if not gate:
+        if rests:
+            yield "labels are not withheld, though the judge cannot reject what they rest on"
+        return
     is_unfit = judge.withholds and gate.get("is_best_rejected", False)
     if gate["is_withheld"] != (rests or (is_unfit and bool(possible.any()))):
         yield f"labels are {'' if gate['is_withheld'] else 'not '}withheld, which the judge does otherwise"
