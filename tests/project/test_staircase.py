@@ -157,7 +157,7 @@ def test_the_picture_has_a_lane_for_each_element_from_the_error_at_which_it_is_f
     (read,) = [mark for mark in picture.panel.marks if mark.role == "threshold"]
     assert read.xs[0] == 2.0 * steps[1]["least"]
     axes = plot_staircase(report)
-    assert axes.get_xlabel() == "error of the responses as a share of their largest value"
+    assert axes.get_xlabel() == "error as a share of the response's largest value"
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [*first]
     plt.close(axes.figure)
 

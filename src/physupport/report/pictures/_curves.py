@@ -169,7 +169,7 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
     largest = steps[-1]["most"]
     lanes = _lanes(steps)
     shown = lanes[:_MOST_LANES]
-    name = f"error of the responses {_SCALES[staircase['scale']]}"
+    name = f"error {_SCALES[staircase['scale']]}"
     horizontal = bent(steps[0]["least"], largest, _BEND, room.n_ticks, name=name, has_grid=True)
     ticks = [Tick(-i, shortened(name), name) for i, (_, _, name) in enumerate(shown)]
     vertical = Axis(0.5 - len(shown), 0.6, ticks, is_named=True)
@@ -197,8 +197,8 @@ def staircase_picture(staircase: Entry, room: Room) -> Picture:
 
 # The unit of an error, by its scale.
 _SCALES = {
-    "peak": "as a share of their largest value",
-    "value": "as a share of their value in each channel",
+    "peak": "as a share of the response's largest value",
+    "value": "as a share of the response in each channel",
     "angle": "as the sine of an angle",
     "noise": "as the variance of the noise, over the least that is left along the sources",
     "stated": "in units of the stated error",
