@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.arrays.conftest import MICROPHONES, RATE, heard
 
+from physupport import MisuseError
 from physupport.arrays import locate
 from physupport.responses import PlaneWaves, SphericalWaves
 
@@ -21,7 +22,7 @@ def test_a_file_and_an_array_give_the_same_answer_in_words_first(recording):
     assert by_name.extent <= 20.0
     assert abs(float(by_name.centre[0, 0]) - 71.0) < 8.0
     assert str(by_name).startswith("Source: ")
-    assert "Assumed: noise and errors" in str(by_name)
+    assert "Assumed: noise and response errors" in str(by_name)
     assert by_name.report.level == 0.05
 
 
@@ -42,6 +43,14 @@ def test_a_loud_source_between_the_directions_leaks_and_is_kept():
         parts = [each[:, :1] * part + noise * each[:, 1:] for each, part in zip(drawn, np.split(wave, 2), strict=True)]
         found = locate(np.hstack(parts), line, frequencies=frequencies, directions=(0, 180, 5))
         assert {("60 deg",), ("65 deg",)} >= {*found.sets} > set(), noise
+
+
+def test_a_snapshot_that_is_not_a_number_is_refused_by_its_place():
+    line = np.column_stack([0.05 * np.arange(6), np.zeros(6)])
+    rows = np.random.default_rng(0).standard_normal((200, 6)) * (1.0 + 1.0j)
+    rows[7, 2] = np.nan
+    with pytest.raises(MisuseError, match="row 7, column 2"):
+        locate(rows, line, frequencies=1000.0, directions=(0, 180, 5))
 
 
 def test_sound_of_three_bytes_a_sample_has_its_rate(recording):

@@ -43,7 +43,7 @@ def contents(folder):
     [
         (["map", "--signals", "signals.npy", "--out", "map", "--quiet"], 10_000, "--out must be .*map/map.html"),
         (["map", "--signals", "signals.npy", "--out", "map", "--signal", "3", "--quiet"], 200, "--out must be"),
-        (["show", "report", "--html", "page.html"], 10_000, "--html must name a file that can be written, not 'page"),
+        (["show", "report", "--html", "page.html"], 10_000, "--html must name a file that can be written, but 'page"),
         (["run", "--quiet"], 10_000, "output.folder must be"),
         (["init", "made/here"], 10_000, "folder must be one that can be written"),
     ],

@@ -17,7 +17,7 @@ UNLUCKY = 1e-6  # fewer than one seed in a million may fail
 def test_label_and_amounts_are_lost_together_in_at_most_a_share_alpha(name):
     protocol = amounts.protocol_of(name)
     rng = np.random.default_rng(5)
-    lost = sum(amounts.one(protocol, name, rng)[0] for _ in range(COUNT))
+    lost = sum(each[0] for each in amounts.of_reports(protocol, name, rng, COUNT))
     assert binom.sf(lost - 1, COUNT, amounts.LEVEL) > UNLUCKY
 
 

@@ -65,9 +65,8 @@ def test_signals_are_whitened_as_rows_are(tmp_path):
 
 def test_a_protocol_that_cannot_serve_a_map_is_refused(tmp_path):
     protocol = line_protocol()
-    mean = replace(protocol, streams={"deployment": StreamPlan(Mean(noises=[1.0]), 0.5)})
     with pytest.raises(MisuseError, match="linear in free coefficients"):
-        map_signals(np.ones((2, 3, 60)), MapProtocol.of(mean, repeats=3), tmp_path / "mean", repeats=1)
+        replace(protocol, streams={"deployment": StreamPlan(Mean(noises=[1.0]), 0.5)})
     with pytest.raises(MisuseError, match="single row"):
         map_signals(np.ones((2, 60)), MapProtocol.of(replace(protocol, judge=ByEvidence())), tmp_path / "rows")
     with pytest.raises(MisuseError, match="question of regions"):

@@ -64,7 +64,7 @@ def test_a_library_that_was_counted_has_its_noise_in_a_project_file(folder):
     recorded = np.load(folder / "recorded.npy").sum(axis=0)
     law = found.document["protocol"]["streams"][0]["law"]
     assert law["counted"] == recorded.tolist()
-    assert "each was counted itself" in found.text()
+    assert "whose noise is allowed for" in found.text()
     rows = np.loadtxt(folder / "rows.csv", delimiter=",")[None]
     assert verify(found.json(), {"deployment": rows}).is_verified
 
@@ -85,7 +85,7 @@ def test_responses_between_two_that_were_measured_explain_what_neither_does(fold
     assert states.fields[0].cell == ()
     found = run(folder, 'responses = ["narrow.npy", "broad.npy"]\nvariants = "between"').result.report
     assert found.fields[0].cell == ("b",)
-    assert "between the least and the largest of 2 variants" in found.text()
+    assert "between the smallest and the largest of 2 variants" in found.text()
     rows = np.loadtxt(folder / "rows.csv", delimiter=",")[None]
     assert verify(found.json(), {"deployment": rows}).is_verified
     steps = found.staircase()

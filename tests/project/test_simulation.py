@@ -31,7 +31,7 @@ def test_a_project_judged_by_simulation_is_written_and_verified(write, small, ha
     assert [stream["fraction"] for stream in document["protocol"]["streams"]] == [0.0] * (1 + has_calibration)
     assert [(field.label, field.cell) for field in run.result.report.fields] == [("FINE", ("a1",)), ("FINE", ("b1",))]
     # The codes of these calibration rows are not those of the law, which shows.
-    unlike = "the rows do not look like those of any explanation that is left (p = "
+    unlike = "the rows are improbable under every remaining explanation (p = "
     alike = "The likelihood of all rows together is not unusual for a remaining explanation (p = "
     assert [unlike in run.result.report.sentence, alike in run.result.report.sentence] == [
         has_calibration,
@@ -48,7 +48,7 @@ def test_rows_that_none_of_the_explanations_would_make_are_told(write):
     path = write(("seed = 3", 'seed = 3\njudge = "simulation"'), deployment=rows)
     report = run_project(load_project(path)).result.report
     assert report.document["gate"]["is_best_rejected"]
-    assert report.document["outcome"]["status"] == "EMPTY" or "the rows do not look like" in report.sentence
+    assert report.document["outcome"]["status"] == "EMPTY" or "the rows are improbable under every" in report.sentence
 
 
 def test_a_resolution_is_asked_without_a_proposal(write):

@@ -80,7 +80,7 @@ class _Two:
     [
         (
             FixedOrder(),
-            "what survives allows no label that was asked for. More rows or a question that asks for less may",
+            "the remaining ones allow no requested label. More rows or a question that asks for less may",
         ),
         (
             _Two(),

@@ -235,6 +235,10 @@ def _snapshots(
         rule = f"have a column for each of {count} sensors"
         remedy = "Its other axis has that many: give its transpose." if samples.shape[0] == width else ""
         raise MisuseError("signals", rule, f"shape {samples.shape}", remedy)
+    if not np.isfinite(samples).all():
+        row, column = np.argwhere(~np.isfinite(samples))[0].tolist()
+        found = f"{samples[row, column]} in row {row}, column {column}"
+        raise MisuseError("signals", "be finite numbers", found, "Leave out such rows.")
     if np.iscomplexobj(samples):
         _check_rows(len(samples), count, "Record more snapshots, or give real samples with a shorter frame.")
         return np.asarray(samples, dtype=np.complex128), tuple(listed.tolist())

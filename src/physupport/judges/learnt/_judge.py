@@ -31,7 +31,8 @@ CALIBRATION_SHARE = 0.25
 _OTHER_ROWS = ("covariance", "noise_shape", "variants", "error", "unlisted", "ranges")
 _ASSUMES = (
     "noise is white and Gaussian with the same variance in all calibration rows, and likewise in all deployment rows; "
-    "the dictionary has as many atoms as were learnt, and each is a response of the library"
+    "the dictionary has as many atoms as were learnt, and each is a response of the library; deployment rows hold "
+    "these atoms alone, because a source that no calibration row shows is read as some of them"
 )
 
 
