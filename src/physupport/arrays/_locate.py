@@ -136,7 +136,8 @@ def locate(
     """Find the directions, or the places, of the sources that an array heard.
 
     signals: samples (n, q) of q sensors, a row for each moment, or the name of a file with them; or complex snapshots
-        (T, F q), those of the lowest frequency first.
+        (T, F q), those of the lowest frequency first, with a larger phase where a sensor is nearer to the source, as
+        the Fourier transform of NumPy gives it; their conjugates see the mirrored direction.
     geometry: (q, 2) or (q, 3) places of the sensors in metres, or a CSV file with the columns x, y and z.
     frequencies: in hertz; all are judged together.  sampling_rate: samples a second, unless a .wav file states it.
     directions: (from, to, step) in degrees, from the x axis towards the y axis, or (E, 1) or (E, 2) azimuths and
