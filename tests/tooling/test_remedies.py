@@ -605,6 +605,20 @@ def frames_too_long(folder, **changes):
     return waves(**{"frame": 4096} | changes)
 
 
+@case(r"row 7, column 2.*Leave out such snapshots", {"is_left_out": True})
+def a_snapshot_that_is_not_a_number(folder, is_left_out=False):
+    rows = np.random.default_rng(0).standard_normal((60, 8, 2)) @ [1.0, 1.0j]
+    rows[7, 2] = np.nan
+    return waves(np.delete(rows, 7, axis=0) if is_left_out else rows, sampling_rate=None)
+
+
+@case(r"row 40, column 1.*Name a segment", {"segment": (0.1, 1.5)})
+def a_sample_that_is_not_a_number(folder, **changes):
+    samples = heard([71.0])
+    samples[40, 1] = np.nan
+    return waves(samples, **changes)
+
+
 @case(r"hold a frame of.*Write frame = ", PASTE)
 def a_frame_longer_than_the_recording(folder, **changes):
     return waves(**{"frame": 2**15, "frequencies": [1500.0]} | changes)

@@ -236,11 +236,8 @@ def _snapshots(
         rule = f"have a column for each of {count} sensors"
         remedy = "Its other axis has that many: give its transpose." if samples.shape[0] == width else ""
         raise MisuseError("signals", rule, f"shape {samples.shape}", remedy)
-    if not np.isfinite(samples).all():
-        row, column = np.argwhere(~np.isfinite(samples))[0].tolist()
-        found = f"{samples[row, column]} in row {row}, column {column}"
-        raise MisuseError("signals", "be finite numbers", found, "Leave out such rows.")
     if np.iscomplexobj(samples):
+        _check_finite(samples, samples, "Leave out such snapshots.")
         _check_rows(len(samples), count, "Record more snapshots, or give real samples with a shorter frame.")
         return np.asarray(samples, dtype=np.complex128), tuple(listed.tolist())
     if rate is None:
@@ -249,8 +246,18 @@ def _snapshots(
         )
     frames = Frames.of(rate, listed, frame, gap, segment)
     rows = frames.rows(samples)
+    _check_finite(rows, samples, "Name a segment of the recording without it: segment=(from, to), in seconds.")
     _check_rows(len(rows), count, frames.as_many(len(samples), _least(count)))
     return rows, frames.frequencies
+
+
+def _check_finite(rows: Field, samples: Field, remedy: str) -> None:
+    """Raise if rows are not finite, with the place of the first sample that is the cause."""
+    if not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(samples))[0].tolist()
+        raise MisuseError(
+            "signals", "be finite numbers", f"{samples[row, column]} in row {row}, column {column}", remedy
+        )
 
 
 def _least(count: int) -> int:
