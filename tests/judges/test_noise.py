@@ -17,6 +17,7 @@ from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence
 from physupport.judges.rotation import ByRotation, FreeRows, Outsiders, Rotation, RotationTable
 from physupport.laws import Linear, two_sided
+from physupport.laws._design import NoiseLook
 from physupport.maps import GATES, MapProtocol, as_signals, map_signals
 from physupport.project import load_project, run_project
 from physupport.project._differences import protocol_differences
@@ -416,6 +417,18 @@ def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats,
         assert min(1.0, len(facts["findings"]) * seen.p[0]) >= 0.99 * misfit[number]
     # The scatter of 20 rows has 304 degrees of freedom, a row beside all elements 7.
     assert (gates[4:] != GATES.index("open")).sum() >= (4 if repeats == 20 else 1)
+
+
+def test_p_values_of_complex_rows_are_those_of_two_real_parts():
+    """The variance of an entry is that of both parts together, so the energy over half of it has a chi-square."""
+    look = NoiseLook(2 * Q * 9, 2, None, 0.0)
+    rng = np.random.default_rng(2)
+    rows = 0.7 * np.sqrt(0.5) * (rng.standard_normal((50, 10, Q)) + 1j * rng.standard_normal((50, 10, Q)))
+    energies = (np.abs(rows - rows.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2)) / (0.7**2 / 2)
+    exact = stats.chi2(2 * Q * 9)
+    np.testing.assert_allclose(
+        look.p_values(rows, 0.7), 2.0 * np.minimum(exact.cdf(energies), exact.sf(energies)), rtol=1e-9
+    )
 
 
 def test_with_its_project_a_report_that_does_not_test_the_noise_is_refused(tmp_path, monkeypatch):

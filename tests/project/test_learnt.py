@@ -28,6 +28,8 @@ def test_the_example_finds_its_places(folder):
     inputs = {entry["stream"] for entry in finished.details.document["inputs"]}
     assert {"data.calibration.file", "data.calibration.dictionary"} <= inputs
     assert "all calibration rows" in str(report)
+    assert "never its absence." in report.sentence + "".join(field.sentence for field in report.fields)
+    assert "absence_threshold" not in "".join(field.sentence for field in report.fields)  # it has no place for one
     lanes = [tick.get_text() for tick in plot_learnt(report, Figure().subplots()).get_yticklabels()]
     assert lanes == ["learnt", "calibration", "signal"]
 

@@ -113,7 +113,9 @@ def _vanishes(document: Entry, entry: Entry) -> str:
     low, high = boxes.get(entry["field"], (0.0, 0.0))
     if not known.is_linear or not low <= 0.0 <= high:
         return ""
-    instead = "; set absence_threshold to ask about a least amount" if "thresholds" in laws[0] else ""
+    # The regions of a learnt dictionary follow from the calibration rows and have no options of their own.
+    has_threshold = "thresholds" in laws[0] and not gate_of(document).get("calibration")
+    instead = "; set absence_threshold to ask about a least amount" if has_threshold else ""
     return f" Its amount may be arbitrarily small, so data can show its presence but never its absence{instead}."
 
 

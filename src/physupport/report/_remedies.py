@@ -86,7 +86,7 @@ def _hopeless(fact: Entry) -> str:
 
 
 def _pair(fact: Entry) -> tuple[str, str]:
-    first, second = (plain(name.replace(JOINT, " and ")) for name in fact["pair"])
+    first, second = (plain(name) for name in fact["pair"])
     return first, second
 
 

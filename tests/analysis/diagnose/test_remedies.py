@@ -140,6 +140,12 @@ def test_a_parameter_that_is_known_to_lie_in_the_interval_makes_the_label_finer(
     assert f"{fact['cell'][0]} is there: a calibration of shift can show that." in said
 
 
+def test_sets_of_elements_are_named_apart_from_the_sets_that_they_are_parted_from():
+    fact = {"kind": "data", "pair": ["a + b", "b"], "times": 4.0, "data": "counts", "channels": None}
+    (said,) = field_remedies({"remedies": [fact]})
+    assert said == "About 4 times the counts in all would be expected to part a + b from b."
+
+
 def test_an_interval_of_a_parameter_is_told_within_its_ends_however_small_beside_its_middle():
     for value, within, ends in ((1234.5, 0.25, "1234.25 and 1234.75"), (0.0, 0.1279, "-0.127 and 0.127")):
         fact = {"kind": "parameter", "parameter": "gain", "value": value, "within": within}

@@ -107,7 +107,7 @@ class ByConformal(JudgeSpec):
 
     @cached_property
     def margins(self) -> Margins:
-        """What the margins of all signals share."""
+        """The statistics that the margins of all signals share."""
         return Margins.of(self.replicates)
 
     def pair_units(self, pair: tuple[int, int]) -> PairUnits:
@@ -117,7 +117,7 @@ class ByConformal(JudgeSpec):
         return self._pair_units[pair]
 
     def pair_ranks(self, pair: tuple[int, int]) -> PairRanks:
-        """What all signals share under two elements."""
+        """The tables that all signals share under two elements."""
         if pair not in self._pair_ranks:
             self._pair_ranks[pair] = PairRanks.of(self.replicates, pair, self.pair_units(pair))
         return self._pair_ranks[pair]

@@ -49,7 +49,7 @@ class Alike(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Margins:
-    r"""What the margins of all signals share.
+    r"""The statistics that the margins of all signals share.
 
     Let W be the scatter of all spectra, with eigenvectors U and eigenvalues :math:`\lambda`.  The scatter A of an
     element has :math:`A = R^{-1} + V^\top S V` with :math:`R = U(\lambda + \rho)^{-1}U^\top`, the ridge

@@ -58,7 +58,7 @@ class PairUnits:
 
 
 class PairRanks(NamedTuple):
-    """What all signals share under two elements."""
+    """The tables that all signals share under two elements."""
 
     first: IntArray  # numbers of the spectra of the first element
     second: IntArray
